@@ -19,64 +19,109 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from kibitz import cards, stitch
+    from kibitz.commands import abstract, export, info, phases, show, shrink, tournament
     from kibitz.core.errors import Interrupted, KibitzError
     from kibitz.evaluate import best_response, exploitability, nash_conv, value
+    from kibitz.evaluate.crosstable import crosstable
     from kibitz.evaluate.difference import diff
     from kibitz.evaluate.infosets import infoset_values
     from kibitz.forms.abstraction import abstraction
-    from kibitz.forms.incoming import profile_from
+    from kibitz.forms.imported import profile_from
     from kibitz.forms.profile import Profile
     from kibitz.games import CHANCE, TERMINAL, Game, game
     from kibitz.games.efg import write_efg
     from kibitz.play.agents import agent
     from kibitz.play.conformance import check
     from kibitz.play.matches import match
+    from kibitz.poker.tournaments import icm, pushfold
+    from kibitz.solvers import RunOptions
     from kibitz.solvers.blueprint import Blueprint
+    from kibitz.solvers.new_blueprints import BlueprintOptions
+    from kibitz.solvers.result import Result
     from kibitz.solvers.run import solve
     from kibitz.solvers.training import train
     from kibitz.stitch.partition import partition
 
+    serve: Any  # kibitz.web.serve, which imports the version from here
+
 __all__ = [
-    "CHANCE", "TERMINAL", "Blueprint", "Game", "Interrupted", "KibitzError", "Profile", "abstraction", "agent",
-    "best_response", "cards", "check", "diff", "exploitability", "game", "infoset_values", "load", "match", "nash_conv",
-    "partition", "profile_from", "solve", "stitch", "train", "value", "write_efg",
+    "CHANCE",
+    "TERMINAL",
+    "Blueprint",
+    "BlueprintOptions",
+    "Game",
+    "Interrupted",
+    "KibitzError",
+    "Profile",
+    "Result",
+    "RunOptions",
+    "abstract",
+    "abstraction",
+    "agent",
+    "best_response",
+    "cards",
+    "check",
+    "crosstable",
+    "diff",
+    "exploitability",
+    "export",
+    "game",
+    "icm",
+    "info",
+    "infoset_values",
+    "load",
+    "match",
+    "nash_conv",
+    "partition",
+    "phases",
+    "profile_from",
+    "pushfold",
+    "serve",
+    "show",
+    "shrink",
+    "solve",
+    "stitch",
+    "tournament",
+    "train",
+    "value",
+    "write_efg",
 ]  # fmt: skip
 
-_HOME = {
-    "CHANCE": "kibitz.games",
-    "TERMINAL": "kibitz.games",
-    "Game": "kibitz.games",
-    "Interrupted": "kibitz.core.errors",
-    "KibitzError": "kibitz.core.errors",
-    "Blueprint": "kibitz.solvers.blueprint",
-    "Profile": "kibitz.forms.profile",
-    "agent": "kibitz.play.agents",
-    "check": "kibitz.play.conformance",
-    "match": "kibitz.play.matches",
-    "train": "kibitz.solvers.training",
-    "abstraction": "kibitz.forms.abstraction",
-    "best_response": "kibitz.evaluate",
-    "diff": "kibitz.evaluate.difference",
-    "exploitability": "kibitz.evaluate",
-    "infoset_values": "kibitz.evaluate.infosets",
-    "game": "kibitz.games",
-    "nash_conv": "kibitz.evaluate",
-    "partition": "kibitz.stitch.partition",
-    "profile_from": "kibitz.forms.incoming",
-    "solve": "kibitz.solvers.run",
-    "value": "kibitz.evaluate",
-    "write_efg": "kibitz.games.efg",
+_NAMES = {
+    "kibitz.commands": ("abstract", "export", "info", "phases", "show", "shrink", "tournament"),
+    "kibitz.core.errors": ("Interrupted", "KibitzError"),
+    "kibitz.evaluate": ("best_response", "exploitability", "nash_conv", "value"),
+    "kibitz.evaluate.crosstable": ("crosstable",),
+    "kibitz.evaluate.difference": ("diff",),
+    "kibitz.evaluate.infosets": ("infoset_values",),
+    "kibitz.forms.abstraction": ("abstraction",),
+    "kibitz.forms.imported": ("profile_from",),
+    "kibitz.forms.profile": ("Profile",),
+    "kibitz.games": ("CHANCE", "TERMINAL", "Game", "game"),
+    "kibitz.games.efg": ("write_efg",),
+    "kibitz.play.agents": ("agent",),
+    "kibitz.play.conformance": ("check",),
+    "kibitz.play.matches": ("match",),
+    "kibitz.poker.tournaments": ("icm", "pushfold"),
+    "kibitz.solvers": ("RunOptions",),
+    "kibitz.solvers.blueprint": ("Blueprint",),
+    "kibitz.solvers.new_blueprints": ("BlueprintOptions",),
+    "kibitz.solvers.result": ("Result",),
+    "kibitz.solvers.run": ("solve",),
+    "kibitz.solvers.training": ("train",),
+    "kibitz.stitch.partition": ("partition",),
+    "kibitz.web.serve": ("serve",),
 }
+_HOME = {name: home for home, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("cards", "stitch"):
+    if name in ("cards", "commands", "evaluate", "play", "stitch"):
         return importlib.import_module(f"kibitz.{name}")
     if name not in _HOME:
         raise AttributeError(f"kibitz has no {name!r}")
-    found = getattr(importlib.import_module(_HOME[name]), name)
-    globals()[name] = found
-    return found
+    value = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:

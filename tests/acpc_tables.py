@@ -19,9 +19,9 @@ from kibitz.evaluate.match import play
 from kibitz.games.views import View
 from kibitz.play.agents import agent
 from kibitz.poker.acpc import states
-from kibitz.poker.acpc.client import Client, Tally
-from kibitz.poker.acpc.dealer import Dealer, Outcome
-from kibitz.poker.acpc.log import Plan
+from kibitz.poker.acpc.client import Client, ClientTally
+from kibitz.poker.acpc.dealer import Dealer, DealerOutcome
+from kibitz.poker.acpc.log import MatchPlan
 from kibitz.poker.acpc.seats import poker_game, poker_machine
 from kibitz.poker.acpc.wire import connected
 
@@ -42,7 +42,7 @@ def machine_of(game: str) -> tuple[Any, Any]:
     return rules, poker_machine(rules)
 
 
-def in_process(game: str, players: tuple[Any, ...], plan: Plan) -> Iterator[list[float]]:
+def in_process(game: str, players: tuple[Any, ...], plan: MatchPlan) -> Iterator[list[float]]:
     """What players win, hand by hand and by seat, as kibitz's own matches play them."""
     rules, machine = machine_of(game)
     agents = [agent(player, machine) for player in players]
@@ -78,13 +78,17 @@ def joined(threads: list[threading.Thread]) -> None:
         assert not thread.is_alive()
 
 
-def client(game: str, player: Any, port: int, seed: int | None = None, duplicate: bool = False) -> Callable[[], Tally]:
+def client(
+    game: str, player: Any, port: int, seed: int | None = None, duplicate: bool = False
+) -> Callable[[], ClientTally]:
     rules, machine = machine_of(game)
     made = Client(rules, machine, agent(player, machine), seed, duplicate)
     return lambda: made.play(connected(HOST, port, LONG), LONG)
 
 
-def over_the_wire(dealer: Dealer, game: str, players: tuple[Any, ...], seed: int) -> tuple[Outcome, list[Tally]]:
+def over_the_wire(
+    dealer: Dealer, game: str, players: tuple[Any, ...], seed: int
+) -> tuple[DealerOutcome, list[ClientTally]]:
     """A match in which all players are clients."""
     ports = dealer.open()
     works = [
@@ -96,12 +100,12 @@ def over_the_wire(dealer: Dealer, game: str, players: tuple[Any, ...], seed: int
     return outcome, results
 
 
-def hands_of(log: Path, game: str = LEDUC) -> list[states.Played]:
+def hands_of(log: Path, game: str = LEDUC) -> list[states.LoggedHand]:
     rules = poker_game(game)
     return [states.parse_played(rules, line) for line in log.read_text().splitlines() if line.startswith("STATE:")]
 
 
-def whole(log: Path, outcome: Outcome, game: str = LEDUC) -> None:
+def whole(log: Path, outcome: DealerOutcome, game: str = LEDUC) -> None:
     """A log has all hands, each legal and with what it pays, and their sums are the outcome."""
     hands = hands_of(log, game)
     assert [hand.hand for hand in hands] == list(range(outcome.hands))
@@ -177,7 +181,7 @@ def dropping(count: int) -> Callable[[int], None]:
 
 def scripted(
     answer: Callable[[str, int], bytes | None], tmp_path: Path, **options: Any
-) -> tuple[Outcome, Script, Path]:
+) -> tuple[DealerOutcome, Script, Path]:
     """A match of "bad", a script, against "good", an agent at the dealer that calls."""
     log = tmp_path / f"{random.getrandbits(60)}.log"
     options = {"hands": 6, "timeout": LONG, **options}

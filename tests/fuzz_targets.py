@@ -34,8 +34,8 @@ from fuzz import EXTREMES, mutated, mutated_json
 
 import kibitz
 from kibitz.cards.tables import Recipe
-from kibitz.cli.profiles import as_data, chosen
-from kibitz.cli.solve import Order, resumed
+from kibitz.cli.solve import SolveOrder, resumed
+from kibitz.commands import show
 from kibitz.core import spec as specs
 from kibitz.core import store
 from kibitz.core.errors import KibitzError
@@ -48,8 +48,11 @@ from kibitz.games.tree import lay_out, tree_of
 from kibitz.games.trusted import recalled
 from kibitz.poker.rules import acpc
 from kibitz.report.text import head
-from kibitz.solvers import SOLVERS, Task, make, run
+from kibitz.solvers import SOLVERS, RunOptions, Task, make
 from kibitz.solvers.blueprint import Blueprint
+from kibitz.solvers.checkpoints import SolverRun, checkpoint_meta
+from kibitz.solvers.progress import RunState
+from kibitz.solvers.run import SolveRequest
 from kibitz.solvers.tables import LEAST_ROWS, row_bytes
 
 DEFINITIONS = Path(kibitz.__file__).parent / "poker" / "rules" / "definitions"
@@ -185,7 +188,7 @@ class World:
         kibitz.solve("kuhn", "cfr", iterations=3).save(good / "profile")
         kibitz.solve("kuhn", "lp").save(good / "profile2")
         kibitz.solve("poker(file=kuhn)", "cfr", iterations=2).save(good / "poker")
-        kibitz.solve("kuhn", "cfr+", iterations=5, checkpoint=good / "checkpoint")
+        kibitz.solve("kuhn", "cfr+", iterations=5, run=RunOptions(good / "checkpoint"))
         made = Blueprint.empty("toepen(suits=2, ranks=2, hand=2)", "null", LEAST_ROWS * row_bytes(4))
         made.train(iterations=50)
         made.save(good / "blueprint")
@@ -235,16 +238,15 @@ class World:
             if recalled(held.game, path, "--game") == "kuhn":
                 report(self.form, held)
         head(held)
-        some = {seat: numbers[:3] for seat, numbers in chosen(held, None, None, None).items()}
-        json.dumps(as_data(held, some), allow_nan=False)
+        json.dumps(show(held, limit=3), allow_nan=False)
 
     def checkpoint(self, path: Path) -> None:
-        meta = run.checkpoint_meta(path)
-        order = Order(None, "auto", 0, None, None, None, None, None, 30.0, False, None, None, None)
+        meta = checkpoint_meta(path)
+        order = SolveOrder(SolveRequest(""))
         with contextlib.suppress(KibitzError):
             resumed(order, path, None, None)
         solver = make(meta["solver"], Task(None, self.form, seed=meta["seed"]))
-        run._restore(solver, self.form, path, meta["seed"], run.Report())
+        SolverRun(solver, self.form, RunState()).restore(path, meta["seed"])
 
     def table(self, path: Path) -> None:
         found = store.load(path, "card-table", mmap=True)

@@ -47,14 +47,13 @@ class Stub:
     def dice(self, seat: int, infoset: str) -> random.Random:
         return random.Random(blake2b(f"{self.seed} {seat} {infoset}".encode()).digest())
 
-    def strategy(self, seat: int, infoset: str, actions: tuple[str, ...]) -> list[float]:
+    def answer(self, seat: int, infoset: str, actions: tuple[str, ...]) -> list[float] | None:
+        if self.dice(seat, f"silent {infoset}").random() < self.share:
+            return None
         dice = self.dice(seat, infoset)
         weights = [dice.random() ** 3 * (dice.random() < 0.8) for _ in actions]
         total = sum(weights)
         return [w / total for w in weights] if total else [1.0 / len(actions)] * len(actions)
-
-    def silent(self, seat: int, infoset: str, actions: tuple[str, ...]) -> bool:
-        return self.dice(seat, f"silent {infoset}").random() < self.share
 
 
 class AnySize:

@@ -16,8 +16,8 @@ from kibitz.core.errors import GameError
 from kibitz.forms.abstraction import abstract_game
 from kibitz.forms.sequence import form_of
 from kibitz.games.tree import tree_of
+from kibitz.poker.exact.cfr_state import PokerCfrState
 from kibitz.poker.exact.form import PokerForm
-from kibitz.poker.exact.space import PokerSpace
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.acpc import RANKED, Definition
 from kibitz.poker.rules.betting import betting_tree
@@ -205,8 +205,9 @@ DECKS = [
 
 
 QUIET = settings(
-    deadline=None, database=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.filter_too_much]
-)
+    deadline=None, database=None, phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+)  # fmt: skip
 
 
 @st.composite
@@ -249,7 +250,7 @@ VARIANTS = [
 def cfr_on(form, spec, *, dtype=np.float64, threads=1, start=None):
     """A solver of CFR's family on a poker form, in double precision."""
     solver = make(spec, Task(None, form, start=start, threads=threads))
-    solver.space = PokerSpace(form, start, dtype=dtype)
+    solver.cfr_state = PokerCfrState(form, start, dtype=dtype)
     return solver
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from kibitz.web.app import app_of
 from kibitz.web.library import Library
-from kibitz.web.tables import Tables
+from kibitz.web.tables import WebTables
 
 TOKEN = "a-token-of-tests"
 HOST = "127.0.0.1:8000"
@@ -32,7 +32,7 @@ class Client:
     def __init__(self, library: Library, seeds: Any = lambda: 1, most: int = 200, clock: Any = None) -> None:
         self.library = library
         more = {} if clock is None else {"clock": clock}
-        self.tables = Tables(library, most, **more)
+        self.tables = WebTables(library, most, **more)
         self.app = app_of(library, TOKEN, 8000, seeds=seeds, tables=self.tables)
         self.runner = asyncio.Runner()
         self.heard: list[Answer] = []

@@ -19,13 +19,14 @@ their module. This page is made from the docstrings by `python -m kibitz.bench.d
 # Module -> names; None: its __all__. A name that was shown in a section before is not shown again.
 PARTS: dict[str, tuple[str, ...] | None] = {
     "kibitz": None,
+    "kibitz.commands": ("evaluate", "SolvedTournament"),
     "kibitz.core.errors": (
         "KibitzError", "SpecError", "GameError", "SolverError", "ArtefactError", "MissingExtra", "RunWarning",
     ),
     "kibitz.games": None,
     "kibitz.games.protocol": (),
     "kibitz.games.tree": ("Tree", "Infosets", "tree_of", "lay_out"),
-    "kibitz.solvers.run": ("Look", "Report"),
+    "kibitz.solvers.result": None,
     "kibitz.solvers": None,
     "kibitz.evaluate": None,
     "kibitz.evaluate.crosstable": None,
@@ -34,8 +35,45 @@ PARTS: dict[str, tuple[str, ...] | None] = {
     "kibitz.poker.buckets.buckets": ("hand_buckets",),
     "kibitz.poker.buckets.hand_buckets": ("HandBuckets", "RoundBuckets"),
     "kibitz.stitch": None,
+    "kibitz.play.table": ("Session",),
+    "kibitz.poker.tournaments": None,
+    "kibitz.poker.acpc.dealer": ("Dealer",),
+    "kibitz.poker.acpc.client": ("Client",),
+    "kibitz.papers": ("recompute",),
+    "kibitz.bench.bench": ("bench",),
     "kibitz.cards": None,
 }  # fmt: skip
+# command -> its Python function, or the table or class that the command prints or runs
+TWINS: dict[str, str] = {
+    "demo": "kibitz:solve",
+    "games": "kibitz.games:GAMES",
+    "solvers": "kibitz.solvers:SOLVERS",
+    "info": "kibitz:info",
+    "check": "kibitz:check",
+    "shrink": "kibitz:shrink",
+    "abstract": "kibitz:abstract",
+    "solve": "kibitz:solve",
+    "phases": "kibitz:phases",
+    "stitch": "kibitz.stitch:static",
+    "train": "kibitz:train",
+    "evaluate": "kibitz.commands:evaluate",
+    "crosstable": "kibitz:crosstable",
+    "diff": "kibitz:diff",
+    "match": "kibitz:match",
+    "dealer": "kibitz.poker.acpc.dealer:Dealer",
+    "acpc-client": "kibitz.poker.acpc.client:Client",
+    "play": "kibitz.play.table:Session",
+    "serve": "kibitz:serve",
+    "show": "kibitz:show",
+    "export": "kibitz:export",
+    "import": "kibitz:profile_from",
+    "icm": "kibitz:icm",
+    "pushfold": "kibitz:pushfold",
+    "tournament": "kibitz:tournament",
+    "paper": "kibitz.papers:recompute",
+    "bench": "kibitz.bench.bench:bench",
+    "cards": "kibitz.cards",
+}
 WIDE = 100  # characters of a signature on one line
 LONGEST = 200  # characters of a constant
 
@@ -43,34 +81,41 @@ LONGEST = 200  # characters of a constant
 def page() -> str:
     """The whole page."""
     seen: set[int | str] = set()
-    parts = [HEAD]
+    parts = [HEAD, _twins()]
     for name, names in PARTS.items():
         module = importlib.import_module(name)
         parts.append(f"## {name}\n")
         if name != "kibitz":
             parts.append(_text(inspect.getdoc(module)))
         for each in module.__all__ if names is None else names:
-            found = getattr(module, each)
-            known = id(found) if callable(found) else each
-            if isinstance(found, ModuleType) or known in seen:
+            member = getattr(module, each)
+            known = id(member) if callable(member) else each
+            if isinstance(member, ModuleType) or known in seen:
                 continue
             seen.add(known)
-            parts.append(_entry(f"{name}.{each}", found))
+            parts.append(_entry(f"{name}.{each}", member))
     return "\n".join(part for part in parts if part)
 
 
-def _entry(name: str, found: Any) -> str:
-    if not callable(found):
-        return f"### {name}\n\n{_code(_constant(name.rpartition('.')[2], found))}"
+def _twins() -> str:
+    """The table of commands and their Python functions."""
+    rows = [f"| `kibitz {command}` | `{twin.replace(':', '.')}` |" for command, twin in TWINS.items()]
+    return "\n".join(["## Commands", "", "What a command computes, a Python function returns.", "",
+                      "| command | in Python |", "|---|---|", *rows, ""])  # fmt: skip
+
+
+def _entry(name: str, member: Any) -> str:
+    if not callable(member):
+        return f"### {name}\n\n{_code(_constant(name.rpartition('.')[2], member))}"
     short = name.rpartition(".")[2]
-    if not inspect.isclass(found):
-        return f"### {name}\n\n{_code(signature(short, found))}\n{_text(inspect.getdoc(found))}"
-    if issubclass(found, BaseException):
-        (base,) = found.__bases__
-        return f"### {name}({base.__name__})\n\n{_text(found.__doc__)}"
-    lines = [f"class {line}" if k == 0 else line for k, line in enumerate(_made(short, found).splitlines())]
-    methods = "\n\n".join(_members(found))
-    said = f"### {name}\n\n{_code(chr(10).join(lines))}\n{_text(_own_doc(found))}"
+    if not inspect.isclass(member):
+        return f"### {name}\n\n{_code(signature(short, member))}\n{_text(inspect.getdoc(member))}"
+    if issubclass(member, BaseException):
+        (base,) = member.__bases__
+        return f"### {name}({base.__name__})\n\n{_text(member.__doc__)}"
+    lines = [f"class {line}" if k == 0 else line for k, line in enumerate(_made(short, member).splitlines())]
+    methods = "\n\n".join(_members(member))
+    said = f"### {name}\n\n{_code(chr(10).join(lines))}\n{_text(_own_doc(member))}"
     return f"{said}\n{_code(methods)}" if methods else said
 
 
@@ -108,12 +153,12 @@ def _commented(line: str, doc: str | None) -> str:
     return "\n".join([line, *(f"    {each}".rstrip() for each in text.splitlines())])
 
 
-def signature(name: str, found: Any) -> str:
+def signature(name: str, member: Any) -> str:
     """A signature with annotations as they are written, one parameter a line where it is long."""
-    given = inspect.signature(found)
+    signed = inspect.signature(member)
     words: list[str] = []
     starred = False
-    for key, parameter in given.parameters.items():
+    for key, parameter in signed.parameters.items():
         if key == "self":
             continue
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
@@ -124,7 +169,7 @@ def signature(name: str, found: Any) -> str:
         typed = "" if parameter.annotation is parameter.empty else f": {_annotation(parameter.annotation)}"
         default = "" if parameter.default is parameter.empty else f"{' = ' if typed else '='}{_default(parameter)}"
         words.append(f"{stars}{key}{typed}{default}")
-    returns = "" if given.return_annotation is given.empty else f" -> {_annotation(given.return_annotation)}"
+    returns = "" if signed.return_annotation is signed.empty else f" -> {_annotation(signed.return_annotation)}"
     line = f"{name}({', '.join(words)}){returns}"
     return line if len(line) <= WIDE else "\n".join([f"{name}(", *(f"    {word}," for word in words), f"){returns}"])
 

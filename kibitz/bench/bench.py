@@ -12,25 +12,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from kibitz.bench import peers, results
-from kibitz.bench.bench_cards import cards_figure, cards_markdown
-from kibitz.bench.bench_endgames import endgames_figure, endgames_markdown
-from kibitz.bench.bench_holdem import holdem_figure, holdem_markdown
-from kibitz.bench.bench_jam import jam_figure, jam_markdown
-from kibitz.bench.bench_poker import poker_figure, poker_markdown
-from kibitz.bench.bench_serve import serve_figure, serve_markdown
+from kibitz.bench.bench_cards import cards_figure
+from kibitz.bench.bench_poker import endgames_figure, holdem_figure, jam_figure, poker_figure, three_figure
+from kibitz.bench.bench_serve import serve_figure
 from kibitz.bench.bench_threads import threads_figure
-from kibitz.bench.bench_three import three_figure, three_markdown
-from kibitz.bench.peers import Work
-from kibitz.bench.provenance import machine
-from kibitz.bench.results import Row, number, times
-from kibitz.bench.toepen import toepen_figure, toepen_markdown
+from kibitz.bench.peers import TimedWork
+from kibitz.bench.results import PeerRow, number, times
+from kibitz.bench.toepen import toepen_figure
+from kibitz.bench.verdicts import machine
 from kibitz.core import store
 from kibitz.core.errors import KibitzError
 
@@ -43,19 +39,7 @@ SPECS = {
     "liars_dice6": "liars_dice",
     "leduc3": "leduc(players=3, ranks=4, suit_isomorphism=true)",
 }
-ALONE = (
-    "threads",
-    "large",
-    "start",
-    "toepen",
-    "cards",
-    "poker",
-    "pcs",
-    "three",
-    "jam",
-    "serve",
-    "endgames",
-)  # figures without peers, or with peers of their own
+ALONE = ("threads", *results.ALONE)  # figures without peers, or with peers of their own
 FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
@@ -86,7 +70,7 @@ GOALS: dict[tuple[str, str, str], float] = {
 }
 
 
-# Ours, as the same kind of Work that the peers are measured by.
+# Ours, as the same kind of TimedWork that the peers are measured by.
 
 
 @cache
@@ -109,21 +93,21 @@ def _solver(spec: str, game: str, threads: int = 1) -> tuple[Any, Callable[[], f
     return solver, lambda: measure(form, solver.probabilities()).nash_conv
 
 
-def stepping(spec: str, game: str, threads: int = 1) -> Work:
+def stepping(spec: str, game: str, threads: int = 1) -> TimedWork:
     solver, nash_conv = _solver(spec, game, threads)
-    return Work(spec, solver.step, nash_conv)
+    return TimedWork(spec, solver.step, nash_conv)
 
 
-def nash_conv_calls(game: str) -> Work:
+def nash_conv_calls(game: str) -> TimedWork:
     """kibitz.nash_conv(game, profile) as a user calls it, on the uniform profile."""
     import kibitz
 
     rules = kibitz.game(SPECS[game])
     uniform = kibitz.solve(rules, "cfr+", iterations=0)
-    return Work("nash_conv", peers.repeat(lambda: kibitz.nash_conv(rules, uniform)), lambda: 0.0)
+    return TimedWork("nash_conv", peers.repeat(lambda: kibitz.nash_conv(rules, uniform)), lambda: 0.0)
 
 
-def exact(game: str) -> Work:
+def exact(game: str) -> TimedWork:
     """The programme from scratch at each step; laying out the game is off the clock, as it is for the peers."""
     answers: list[float] = []
 
@@ -133,12 +117,12 @@ def exact(game: str) -> Work:
             solver.step(1)
             answers.append(nash_conv())
 
-    return Work("lp", step, lambda: answers[-1], anew=True)
+    return TimedWork("lp", step, lambda: answers[-1], anew=True)
 
 
 # Of our solvers, the fastest to 1e-4 on the game; `kibitz solve --until 1e-4` shows the others.
 FASTEST = {"leduc": "cfr+(averaging=quadratic)", "goofspiel5": "pcfr+"}
-OURS: dict[str, Callable[[str], Work]] = {
+OURS: dict[str, Callable[[str], TimedWork]] = {
     "cfr+": lambda game: stepping("cfr+", game),
     "nash_conv": nash_conv_calls,
     "kept": nash_conv_calls,
@@ -161,16 +145,16 @@ def ours(figure: str, game: str, seconds: float) -> tuple[float | None, str]:
         work = prepare(game)
         work.step(1)  # compiled code is loaded off the clock
         work = prepare(game)
-        found = peers.race(work, peers.TARGETS[figure], 60.0, seconds)["value"]
-        best = found if best is None else min(best, found or best)
+        taken = peers.race(work, peers.TARGETS[figure], 60.0, seconds)["value"]
+        best = taken if best is None else min(best, taken or best)
     return best, work.solver
 
 
 def compare(
     figures: list[str], seconds: float, limit: float, python: str, say: Callable[[str], None]
-) -> tuple[list[Row], dict[str, str]]:
+) -> tuple[list[PeerRow], dict[str, str]]:
     """All rows, and the versions of the peers."""
-    rows: list[Row] = []
+    rows: list[PeerRow] = []
     versions: dict[str, str] = {}
     for figure in figures:
         for game in GAMES_OF[figure]:
@@ -179,23 +163,17 @@ def compare(
             for peer in peers.PEERS.values():
                 if not peer.measures(figure, game):
                     continue
-                found = peers.measure(peer.name, figure, game, seconds, limit, python)
-                if found.version or peer.name not in versions:  # one that failed at one figure did others
-                    versions[peer.name] = found.version or "not installed"
-                ratio = _ratio(figure, mine, found.value)
-                goal = GOALS.get((figure, game, peer.name))
-                if ratio is None and found.note.startswith(">") and mine:
-                    ratio = limit / mine  # at least
-                row = Row(figure, game, mine, peer.name, found.value, ratio, goal, found.note, found.solver)
+                its = peers.measure(peer.name, figure, game, seconds, limit, python)
+                if its.version or peer.name not in versions:  # one that failed at one figure did others
+                    versions[peer.name] = its.version or "not installed"
+                ratio = limit / mine if its.note.startswith(">") and mine else None  # at least
+                if mine and its.value:
+                    ratio = mine / its.value if figure in ("cfr+", "mccfr") else its.value / mine
+                row = PeerRow(figure, game, mine, peer.name, its.value, ratio, GOALS.get((figure, game, peer.name)),
+                              its.note, its.solver)  # fmt: skip
                 rows.append(row)
-                say(f"{'':10} {'':12} {peer.name} {number(found.value)} {found.note} -> {times(row)} {row.verdict}")
+                say(f"{'':10} {'':12} {peer.name} {number(its.value)} {its.note} -> {times(row)} {row.verdict}")
     return rows, versions
-
-
-def _ratio(figure: str, mine: float | None, theirs: float | None) -> float | None:
-    if not mine or not theirs:
-        return None
-    return mine / theirs if figure in ("cfr+", "mccfr") else theirs / mine
 
 
 # What has no peer: threads, size, start-up.
@@ -205,21 +183,19 @@ _LARGE_RUN = """
 import json, resource, sys, time
 import kibitz
 from kibitz.forms.sequence import form_of
-from kibitz.solvers.run import Report
 from kibitz.games.tree import tree_of
 began = time.perf_counter()
 tree = tree_of(kibitz.game(sys.argv[1]))
 laid = time.perf_counter()
 form = form_of(tree)
 formed = time.perf_counter()
-report = Report()
-profile = kibitz.solve(tree, "cfr+", iterations=int(sys.argv[2]), report=report)
+result = kibitz.solve(tree, "cfr+", iterations=int(sys.argv[2]))
 done = time.perf_counter()
 print(json.dumps({
     "game": sys.argv[1], "histories": tree.histories, "infosets": len(tree.infosets.labels),
     "layout_seconds": laid - began, "histories_per_second": tree.histories / (laid - began),
-    "form_seconds": formed - laid, "solve_seconds": done - formed, "iterations": profile.meta["iterations"],
-    "nash_conv": report.looks[-1].gap,
+    "form_seconds": formed - laid, "solve_seconds": done - formed, "iterations": result.meta["iterations"],
+    "nash_conv": result.nash_conv,
     "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform != "darwin" else 1e9),
 }))
 """
@@ -254,75 +230,55 @@ def start_figure() -> dict[str, float]:
 
 
 def bench(
-    seconds: float = 2.0,
-    quick: bool = False,
-    json_path: str | Path | None = None,
-    markdown_path: str | Path | None = None,
-    only: str | None = None,
-    peers_python: str | None = None,
-    say: Callable[[str], None] | None = None,
-    show: Callable[[list[str]], None] | None = None,
-) -> dict[str, Any]:
+    seconds: float = 2.0, quick: bool = False, json_path: str | Path | None = None,
+    markdown_path: str | Path | None = None, only: str | None = None, peers_python: str | None = None,
+    say: Callable[[str], None] | None = None, show: Callable[[list[str]], None] | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Run the benchmark; returns what the JSON file holds.
 
     say: prints a line. show: prints lines of Markdown; as they are unless given.
     """
     say = say or partial(print, flush=True)
-    tell = show or (lambda lines: say("\n".join(lines)))
+    show = show or (lambda lines: say("\n".join(lines)))
     figures = [f for f in peers.FIGURES if only is None or only == f]
     if only is not None and only not in (*peers.FIGURES, *ALONE, FULL):
         raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE, FULL))}")
     if only == FULL:
         from kibitz.bench.toepen_full import bench_full
 
-        told = say
-        return bench_full(quick, json_path, markdown_path, lambda what, done, of: told(f"{what} {done}/{of}"))
+        message = say
+        return bench_full(quick, json_path, markdown_path, lambda what, done, of: message(f"{what} {done}/{of}"))
     seconds = 0.3 if quick else seconds
     python = peers_python or os.environ.get("KIBITZ_PEERS_PYTHON") or sys.executable
     result: dict[str, Any] = {"machine": machine(), "seconds_per_figure": seconds}
     rows, versions = compare(figures, seconds, 5.0 if quick else 60.0, python, say)
     result["peers"] = versions
     result["rows"] = [asdict(row) | {"verdict": row.verdict} for row in rows]
-    if only in (None, "start"):
-        result["start"] = start_figure()
-        tell(results.start_markdown(result["start"]))
-    if only in (None, "large"):
-        result["large"] = large_figure("leduc(ranks=6, suits=3)" if quick else LARGE, 20 if quick else 200)
-        tell(results.large_markdown(result["large"]))
-    if only in (None, "threads"):
-        for figure, solver, games in THREADED:
-            result[figure] = [
-                threads_figure(partial(stepping, solver, game), game, max(4 * seconds, 2.0))
-                for game in (games[-3:-1] if quick else games)
-            ]
-            tell(results.threads_markdown(figure, result[figure]))
-    if only in (None, "toepen"):
-        result["toepen"] = toepen_figure(quick)
-        tell(toepen_markdown(result["toepen"]))
-    if only in (None, "cards"):
-        result["cards"] = cards_figure(seconds, quick, python)
-        tell(cards_markdown(result["cards"]))
-    if only in (None, "poker"):
-        result["poker"] = poker_figure(quick)
-        tell(poker_markdown(result["poker"]))
-    if only in (None, "pcs"):
-        result["pcs"] = holdem_figure(seconds, quick, python)
-        tell(holdem_markdown(result["pcs"]))
-    if only in (None, "three"):
-        result["three"] = three_figure(seconds, quick)
-        tell(three_markdown(result["three"]))
-    if only in (None, "jam"):
-        result["jam"] = jam_figure(seconds, quick)
-        tell(jam_markdown(result["jam"]))
-    if only in (None, "serve"):
-        result["serve"] = serve_figure(quick)
-        tell(serve_markdown(result["serve"]))
-    if only in (None, "endgames"):
-        result["endgames"] = endgames_figure(quick)
-        tell(endgames_markdown(result["endgames"]))
-    held = results.joined(results.read(json_path) if json_path else {}, result, only)
+    measures: dict[str, Callable[[], Any]] = {
+        "start": start_figure,
+        "large": lambda: large_figure("leduc(ranks=6, suits=3)" if quick else LARGE, 20 if quick else 200),
+        **{figure: partial(_threaded, solver, games[-3:-1] if quick else games, max(4 * seconds, 2.0))
+           for figure, solver, games in THREADED},
+        "toepen": lambda: toepen_figure(quick),
+        "cards": lambda: cards_figure(seconds, quick, python),
+        "poker": lambda: poker_figure(quick),
+        "pcs": lambda: holdem_figure(seconds, quick, python),
+        "three": lambda: three_figure(seconds, quick),
+        "jam": lambda: jam_figure(seconds, quick),
+        "serve": lambda: serve_figure(quick),
+        "endgames": lambda: endgames_figure(quick),
+    }  # fmt: skip
+    for figure, measure in measures.items():
+        if only in (None, "threads" if figure in results.THREADED else figure):
+            result[figure] = measure()
+            show(results.section_of(figure, result[figure]))
+    every = results.joined(results.read(json_path) if json_path else {}, result, only)
     if json_path is not None:
-        results.write(json_path, held)
+        results.write(json_path, every)
     if markdown_path is not None:
-        store.write_text(markdown_path, results.markdown(held))
-    return held[results.section(result)]
+        store.write_text(markdown_path, results.markdown(every))
+    return every[results.section(result)]
+
+
+def _threaded(solver: str, games: Sequence[str], seconds: float) -> list[dict[str, Any]]:
+    return [threads_figure(partial(stepping, solver, game), game, seconds) for game in games]

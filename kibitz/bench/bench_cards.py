@@ -24,10 +24,10 @@ from pathlib import Path
 from typing import Any
 
 try:
-    from kibitz.bench.peers import THREADS, Work, rate
+    from kibitz.bench.peers import THREADS, TimedWork, rate, repeat
 except ImportError:  # in a peer's Python, beside peers.py
     sys.path.insert(0, str(Path(__file__).parent))
-    from peers import THREADS, Work, rate  # type: ignore[import-not-found,no-redef]
+    from peers import THREADS, TimedWork, rate, repeat  # type: ignore[import-not-found,no-redef]
 
 FIGURES: Mapping[str, str] = {
     "evaluate": "hands, from Python",
@@ -47,7 +47,7 @@ NAMES = [rank + suit for rank in RANKS for suit in SUITS]
 
 
 @dataclass(frozen=True)
-class Found:
+class EvaluatorFigure:
     """A figure of one evaluator, or, in `note`, why there is none. `judged`: what has to agree between evaluators."""
 
     who: str
@@ -71,109 +71,103 @@ def in_order(values: list[int], larger_is_better: bool) -> float:
     return sum((sign * a > sign * b) + (a == b) / 2 for a, b in pairwise(values))
 
 
-def timed(who: str, figure: str, work: Work, units: int, judged: float, seconds: float) -> Found:
+def timed(who: str, figure: str, work: TimedWork, units: int, judged: float, seconds: float) -> EvaluatorFigure:
     """Units per second of a work of which a step has `units`."""
-    found = rate(work, seconds)
-    return Found(who, figure, found["value"] * units, judged, cpu_share=found["cpu_share"])
+    rates = rate(work, seconds)
+    return EvaluatorFigure(who, figure, rates["value"] * units, judged, cpu_share=rates["cpu_share"])
+
+
+def _calls(
+    who: str, figure: str, once: Callable[[], list[int]], larger_is_better: bool, seconds: float
+) -> EvaluatorFigure:
+    """All hands, a call each."""
+    return timed(who, figure, _work(once), HANDS, in_order(once(), larger_is_better), seconds)
 
 
 # --- peers -------------------------------------------------------------------------------------------------
-def phevaluator_calls(figure: str, seconds: float) -> Found:
+def phevaluator_calls(figure: str, seconds: float) -> EvaluatorFigure:
     evaluate_cards = import_module("phevaluator").evaluate_cards
-    given = hands()
+    deals = hands()
 
-    def once() -> list[int]:
-        return [evaluate_cards(*hand) for hand in given]
-
-    return timed("phevaluator", figure, _work(once), HANDS, in_order(once(), False), seconds)
+    return _calls("phevaluator", figure, lambda: [evaluate_cards(*hand) for hand in deals], False, seconds)
 
 
-def treys_calls(figure: str, seconds: float) -> Found:
+def treys_calls(figure: str, seconds: float) -> EvaluatorFigure:
     treys = import_module("treys")
     card = [treys.Card.new(name) for name in NAMES]
-    given = [([card[c] for c in hand[:5]], [card[c] for c in hand[5:]]) for hand in hands()]
+    deals = [([card[c] for c in hand[:5]], [card[c] for c in hand[5:]]) for hand in hands()]
     evaluate = treys.Evaluator().evaluate
 
-    def once() -> list[int]:
-        return [evaluate(board, hand) for board, hand in given]
-
-    return timed("treys", figure, _work(once), HANDS, in_order(once(), False), seconds)
+    return _calls("treys", figure, lambda: [evaluate(board, hand) for board, hand in deals], False, seconds)
 
 
-def eval7_calls(figure: str, seconds: float) -> Found:
+def eval7_calls(figure: str, seconds: float) -> EvaluatorFigure:
     eval7 = import_module("eval7")
     card = [eval7.Card(name) for name in NAMES]
-    held, board = [eval7.Card(name) for name in HAND], [eval7.Card(name) for name in BOARD]
+    own, board = [eval7.Card(name) for name in HAND], [eval7.Card(name) for name in BOARD]
     others = [((card[a], card[b]), 1.0) for b in range(52) for a in range(b)]
     if figure == "random":
-        loop = partial(eval7.py_hand_vs_range_monte_carlo, held, others, [], BOARDS)
+        loop = partial(eval7.py_hand_vs_range_monte_carlo, own, others, [], BOARDS)
         return timed("eval7", figure, _work(loop), 2 * BOARDS, loop(), seconds)
     if figure == "range":
-        exact = partial(eval7.py_hand_vs_range_exact, held, others, board)
+        exact = partial(eval7.py_hand_vs_range_exact, own, others, board)
         return timed("eval7", figure, _work(exact), 991, exact(), seconds)
-    given = [[card[c] for c in hand] for hand in hands()]
+    deals = [[card[c] for c in hand] for hand in hands()]
 
-    def once() -> list[int]:
-        return [eval7.evaluate(hand) for hand in given]
-
-    return timed("eval7", figure, _work(once), HANDS, in_order(once(), True), seconds)
+    return _calls("eval7", figure, lambda: [eval7.evaluate(hand) for hand in deals], True, seconds)
 
 
-PEERS: Mapping[str, tuple[Callable[[str, float], Found], tuple[str, ...]]] = {
+PEERS: Mapping[str, tuple[Callable[[str, float], EvaluatorFigure], tuple[str, ...]]] = {
     "phevaluator": (phevaluator_calls, ("evaluate",)),
     "eval7": (eval7_calls, ("evaluate", "random", "range")),
     "treys": (treys_calls, ("evaluate",)),
 }
 
 
-def _work(once: Callable[[], Any]) -> Work:
-    def step(n: int) -> None:
-        for _ in range(n):
-            once()
-
-    return Work("", step, lambda: 0.0)
+def _work(once: Callable[[], Any]) -> TimedWork:
+    return TimedWork("", repeat(once), lambda: 0.0)
 
 
-def measure(peer: str, figure: str, seconds: float, python: str) -> Found:
+def measure(peer: str, figure: str, seconds: float, python: str) -> EvaluatorFigure:
     """One figure of a peer, in a fresh process of `python`. Nothing a peer does raises here: see `note`."""
     order = [python, "-P", __file__, peer, figure, f"--seconds={seconds}"]
     env = os.environ | dict.fromkeys(THREADS, "1")
     try:
         child = subprocess.run(order, env=env, capture_output=True, text=True, timeout=300 + 20 * seconds)
-        return Found(**json.loads(child.stdout.splitlines()[-1]))
+        return EvaluatorFigure(**json.loads(child.stdout.splitlines()[-1]))
     except (OSError, subprocess.TimeoutExpired, ValueError, IndexError, TypeError) as error:
         said = child.stderr.strip().splitlines()[-1:] if isinstance(error, IndexError) else [str(error)]
-        return Found(peer, figure, note=f"failed: {said[0] if said else error}")
+        return EvaluatorFigure(peer, figure, note=f"failed: {said[0] if said else error}")
 
 
 # --- ours --------------------------------------------------------------------------------------------------
-def ours(seconds: float, whole: bool) -> list[Found]:
+def ours(seconds: float, whole: bool) -> list[EvaluatorFigure]:
     """Our figures: the ways a user has, and the loop inside."""
     import numpy as np
 
     from kibitz import cards
     from kibitz.cards.kernels.ranking import categories
 
-    given = hands()
-    judged = in_order(cards.evaluate(given).tolist(), True)
-    batch = np.array(given, np.uint8)
-    found = [timed("a batch", "evaluate", _work(lambda: cards.evaluate(batch)), HANDS, judged, seconds)]
-    one = given[0]
-    found.append(timed("a hand a call", "evaluate", _work(lambda: cards.evaluate(one)), 1, judged, seconds))
+    deals = hands()
+    judged = in_order(cards.evaluate(deals).tolist(), True)
+    batch = np.array(deals, np.uint8)
+    figures = [timed("a batch", "evaluate", _work(lambda: cards.evaluate(batch)), HANDS, judged, seconds)]
+    one = deals[0]
+    figures.append(timed("a hand a call", "evaluate", _work(lambda: cards.evaluate(one)), 1, judged, seconds))
     deck, count = np.arange(52, dtype=np.uint8), np.zeros(9, np.int64)
     last = 46 if whole else 1  # lowest cards that hands are enumerated for
     categories(0, last, deck, 7, count)
     inner = partial(categories, 0, last, deck, 7, np.zeros(9, np.int64))
-    found.append(timed("one after another", "inner", _work(inner), int(count.sum()), float(count.sum()), seconds))
-    held, shown = cards.parse(" ".join(HAND)), cards.parse(" ".join(BOARD))
+    figures.append(timed("one after another", "inner", _work(inner), int(count.sum()), float(count.sum()), seconds))
+    own, shown = cards.parse(" ".join(HAND)), cards.parse(" ".join(BOARD))
     others = np.array([(a, b) for b in range(52) for a in range(b)])
-    others = others[~np.isin(others, held).any(axis=1)]
-    sample = partial(cards.equity, held, others, samples=BOARDS)
-    found.append(timed("equity", "random", _work(sample), 2 * BOARDS, sample().equity, seconds))
+    others = others[~np.isin(others, own).any(axis=1)]
+    sample = partial(cards.equity, own, others, samples=BOARDS)
+    figures.append(timed("equity", "random", _work(sample), 2 * BOARDS, sample().equity, seconds))
     left = others[~np.isin(others, shown).any(axis=1)]
-    exact = partial(cards.equity, held, left, shown)
-    found.append(timed("equity", "range", _work(exact), 991, exact().equity, seconds))
-    return found
+    exact = partial(cards.equity, own, left, shown)
+    figures.append(timed("equity", "range", _work(exact), 991, exact().equity, seconds))
+    return figures
 
 
 def cards_figure(seconds: float, quick: bool, python: str) -> dict[str, Any]:
@@ -199,27 +193,27 @@ def cards_figure(seconds: float, quick: bool, python: str) -> dict[str, Any]:
     return {"ours": [asdict(our) for our in mine], "peers": versions, "rows": rows}
 
 
-def _agreeing(peer: Found, mine: list[Found]) -> Found:
+def _agreeing(peer: EvaluatorFigure, mine: list[EvaluatorFigure]) -> EvaluatorFigure:
     """A peer's figure, if it judges hands as we do; random boards may differ by their noise."""
-    our = next(found for found in mine if found.figure == peer.figure)
+    our = next(each for each in mine if each.figure == peer.figure)
     if peer.judged is None or our.judged is None:
         return peer
     noise = {"evaluate": 0.0, "random": 5 * 0.5 / BOARDS**0.5, "range": 1e-6}[peer.figure]
     if abs(peer.judged - our.judged) <= noise:
         return peer
-    return Found(peer.who, peer.figure, version=peer.version, note=f"it says {peer.judged}, not {our.judged}")
+    return EvaluatorFigure(peer.who, peer.figure, version=peer.version, note=f"it says {peer.judged}, not {our.judged}")
 
 
 def cards_markdown(figure: dict[str, Any]) -> list[str]:
     """The figures as a section of docs/results.md."""
-    lines = ["## Cards: evaluations of hands of seven cards a second", ""]
+    from kibitz.report.tables import section
+
     inner = next(our["value"] for our in figure["ours"] if our["figure"] == "inner")
-    lines += [
+    text = (
         "Peers: " + ", ".join(f"{k} {v}" for k, v in figure["peers"].items()) + ". "
-        f"Our loop over hands one after another, without a batch in memory: {inner:,.0f} a second.",
-        "",
-    ]
-    lines += ["| what | kibitz | peer | theirs | ratio | goal | |", "|---|---|---|---|---|---|---|"]
+        f"Our loop over hands one after another, without a batch in memory: {inner:,.0f} a second."
+    )
+    lines = ["| what | kibitz | peer | theirs | ratio | goal | |", "|---|---|---|---|---|---|---|"]
     for row in figure["rows"]:
         theirs = f"{row['theirs']:,.0f}" if row["theirs"] else row["note"]
         ratio = f"{row['ratio']:,.2f}x" if row["ratio"] else "-"
@@ -228,7 +222,7 @@ def cards_markdown(figure: dict[str, Any]) -> list[str]:
         lines.append(
             f"| {what} | {row['ours']:,.0f} | {row['peer']} | {theirs} | {ratio} | {goal} | {row['verdict']} |"
         )
-    return [*lines, ""]
+    return section("Cards: evaluations of hands of seven cards a second", text, lines)
 
 
 def main() -> None:
@@ -241,11 +235,11 @@ def main() -> None:
     try:
         version = metadata.version(asked.peer)
     except metadata.PackageNotFoundError:
-        found = Found(asked.peer, asked.figure, note="skipped: not installed")
+        result = EvaluatorFigure(asked.peer, asked.figure, note="skipped: not installed")
     else:
-        found = PEERS[asked.peer][0](asked.figure, asked.seconds)
-        found = Found(**asdict(found) | {"version": version})
-    print(json.dumps(asdict(found)), flush=True)
+        result = PEERS[asked.peer][0](asked.figure, asked.seconds)
+        result = EvaluatorFigure(**asdict(result) | {"version": version})
+    print(json.dumps(asdict(result)), flush=True)
 
 
 if __name__ == "__main__":

@@ -16,16 +16,11 @@ from typing import Any
 from urllib.parse import urlparse
 
 from kibitz.bench.screens import served
+from kibitz.report.tables import section
 
 TABLES, SECONDS = 50, 60.0
-OPPONENTS = (
-    "uniform-leduc",
-    "made-leduc",
-    "uniform-rhode-island",
-    "uniform-limit-2",
-    "uniform-limit-3",
-    "uniform-toepen",
-)
+OPPONENTS = ("uniform-leduc", "made-leduc", "uniform-rhode-island", "uniform-limit-2", "uniform-limit-3",
+             "uniform-toepen")  # fmt: skip
 THOUGHT = 0.5  # seconds that a person thinks at most, drawn evenly from 0
 
 
@@ -99,14 +94,14 @@ def load(address: str, tables: int, seconds: float, thought: float = THOUGHT) ->
         await asyncio.gather(*(person.play(until) for person in people))
 
     asyncio.run(everybody())
-    found = {}
+    asked = {}
     for what in ("sit down", "act", "next", "review"):
         times = [x for person in people for x in person.times.get(what, [])]
-        found[what] = {"count": len(times), **{f"p{round(100 * q)}": quantile(times, q) for q in (0.5, 0.95, 0.99)},
+        asked[what] = {"count": len(times), **{f"p{round(100 * q)}": quantile(times, q) for q in (0.5, 0.95, 0.99)},
                        "most": max(times, default=0.0)}  # fmt: skip
     errors = [error for person in people for error in person.errors]
-    return {"tables": tables, "seconds": seconds, "hands": sum(person.hands for person in people), "asked": found,
-            "requests": sum(each["count"] for each in found.values()), "errors": len(errors),
+    return {"tables": tables, "seconds": seconds, "hands": sum(person.hands for person in people), "asked": asked,
+            "requests": sum(each["count"] for each in asked.values()), "errors": len(errors),
             "first_error": errors[:1]}  # fmt: skip
 
 
@@ -122,11 +117,11 @@ def serve_markdown(figure: dict[str, Any]) -> list[str]:
         f"{1000 * each['p99']:.1f} | {1000 * each['most']:.0f} |"
         for what, each in figure["asked"].items()
     ]
-    return [
-        "## The page", "",
+    return section(
+        "The page",
         f"`kibitz serve` with {figure['tables']} tables at once for {figure['seconds']:.0f} s (Leduc, Rhode Island, "
         f"limit hold'em for two and three, Toepen; a person thinks up to {THOUGHT:g} s): {figure['hands']:,} hands, "
         f"{figure['requests']:,} requests, {figure['errors']} errors. Milliseconds until the whole answer is there, "
-        "with server and clients on this machine:", "",
-        "| request | count | p50 | p95 | p99 | most |", "|---|---:|---:|---:|---:|---:|", *rows, "",
-    ]  # fmt: skip
+        "with server and clients on this machine:",
+        ["| request | count | p50 | p95 | p99 | most |", "|---|---:|---:|---:|---:|---:|", *rows],
+    )

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from kibitz.bench.peers import Work
+from kibitz.bench.peers import TimedWork
 
 # The second thread earns its keep from about here on; in smaller games an iteration takes some tens of microseconds.
 GOAL, GOAL_BUSY = 1.6, 0.95
@@ -58,7 +58,7 @@ def a_busy_process() -> Iterator[None]:
         child.wait()
 
 
-def threads_figure(prepare: Callable[[int], Work], game: str, seconds: float) -> dict[str, Any]:
+def threads_figure(prepare: Callable[[int], TimedWork], game: str, seconds: float) -> dict[str, Any]:
     """Iterations a second of one thread and of two, taken in turns: alone, and beside a busy process.
 
     prepare: the work of so many threads.
@@ -75,7 +75,7 @@ def threads_figure(prepare: Callable[[int], Work], game: str, seconds: float) ->
     }  # fmt: skip
 
 
-def _in_turns(works: list[Work], seconds: float) -> list[float]:
+def _in_turns(works: list[TimedWork], seconds: float) -> list[float]:
     """Iterations a second of each: the best of rounds alone would hide what a neighbour does, so all are added up."""
     counts = []
     for work in works:

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kibitz.bench.provenance import command_of, machine
-from kibitz.bench.verdicts import HEAD, data_of, section, text_of, tried
+from kibitz.bench.verdicts import HEAD, command_of, data_of, machine, section, text_of, tried
 from kibitz.core import store
 from kibitz.papers.claims import Claim
-from kibitz.papers.experiment import Outcome
+from kibitz.papers.experiment import PaperReport
 from kibitz.report.figures import Sheet
 
 STYLE = """
@@ -29,7 +28,7 @@ td.figure, th.figure { text-align: right; } td.figure { white-space: nowrap; }
 """
 
 
-def write(outcome: Outcome, directory: Path) -> list[Path]:
+def write(outcome: PaperReport, directory: Path) -> list[Path]:
     """report.md, report.html, report.json and the pictures, into a directory; returns what was written."""
     pictures = [directory / f"{picture.name}.png" for picture in outcome.pictures]
     from kibitz.report.heat import draw
@@ -47,7 +46,7 @@ def write(outcome: Outcome, directory: Path) -> list[Path]:
     return [*texts, *pictures]
 
 
-def write_page(outcomes: Sequence[Outcome], path: Path, head: str = "") -> list[Path]:
+def write_page(outcomes: Sequence[PaperReport], path: Path, head: str = "") -> list[Path]:
     """All of them as one page, with its pictures and data in a directory beside it that is called like it."""
     from kibitz.report.heat import draw
 
@@ -68,30 +67,28 @@ def write_page(outcomes: Sequence[Outcome], path: Path, head: str = "") -> list[
 
 
 def page(
-    outcomes: Sequence[Outcome], on: dict[str, str], pictures: dict[str, list[str]], head: str = "", command: str = ""
-) -> str:
+    outcomes: Sequence[PaperReport], on: dict[str, str], pictures: dict[str, list[str]], head: str = "",
+    command: str = "",
+) -> str:  # fmt: skip
     """One page of Markdown with some papers; `pictures` are where their files are, as the page sees them."""
-    lines = [head] if head else []
-    lines.append(provenance(outcomes, on, command))
-    for outcome in outcomes:
-        lines.append(markdown(outcome, pictures.get(outcome.name, [])))
-    return "\n".join(lines)
+    parts = (markdown(outcome, pictures.get(outcome.name, [])) for outcome in outcomes)
+    return "\n".join([*([head] if head else []), provenance(outcomes, on, command), *parts])
 
 
-def provenance(outcomes: Sequence[Outcome], on: dict[str, str], command: str = "") -> str:
+def provenance(outcomes: Sequence[PaperReport], on: dict[str, str], command: str = "") -> str:
     """Where the figures come from: machine, versions, seeds, time."""
     plan, unit = outcomes[0].plan, outcomes[0].unit
     seeds = f"{plan.seeds[0]} to {plan.seeds[-1]}" if plan.starts > 1 else f"{plan.seeds[0]}"
     took = ", ".join(f"{o.name} {o.seconds:.0f} s" for o in outcomes)
-    made = f"Made by `{command}`. " if command else ""
+    source = f"Made by `{command}`. " if command else ""
     return (
-        f"{made}{plan.starts} {unit}{'s' * (plan.starts != 1)}, seeds {seeds}. {on['date']}, {on['processor']}, "
+        f"{source}{plan.starts} {unit}{'s' * (plan.starts != 1)}, seeds {seeds}. {on['date']}, {on['processor']}, "
         f"{on['cores']} cores, {on['system']}; kibitz {on['kibitz']}, Python {on['python']}, NumPy {on['numpy']}, "
         f"Numba {on['numba']}. Time: {took}.\n"
     )
 
 
-def markdown(outcome: Outcome, pictures: Sequence[str]) -> str:
+def markdown(outcome: PaperReport, pictures: Sequence[str]) -> str:
     """A paper's part of a page."""
     lines = [f"## {outcome.title}", "", outcome.about, "", f"{outcome.limits}:", ""]
     lines += [f"- {text}" for text in outcome.departs] + [""]
@@ -111,7 +108,7 @@ def _table(sheet: Sheet) -> list[str]:
     return [cells(sheet.head), "|---|" + "---:|" * (len(sheet.head) - 1), *map(cells, sheet.rows)]
 
 
-def html(outcome: Outcome, on: dict[str, str], pictures: Sequence[Path]) -> str:
+def html(outcome: PaperReport, on: dict[str, str], pictures: Sequence[Path]) -> str:
     """A page that needs no other file: pictures are in it."""
 
     def cell(tag: str, text: str, k: int) -> str:
@@ -160,11 +157,11 @@ def _claim_row(claim: Claim, cells: Sequence[str]) -> str:
     counts = "".join(f"<td class='figure'>{text}</td>" for text in cells)
     return (
         f"<tr><td>{escape.escape(claim.text)}</td>{counts}"
-        f"<td class='{kind}'>{escape.escape(claim.told)}</td><td>{escape.escape(claim.source)}</td></tr>"
+        f"<td class='{kind}'>{escape.escape(claim.verdict_text)}</td><td>{escape.escape(claim.source)}</td></tr>"
     )
 
 
-def as_data(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def as_data(outcomes: Sequence[PaperReport]) -> dict[str, Any]:
     """For --json: one object, whether one paper or all."""
     if len(outcomes) == 1:
         return {**outcomes[0].data(), "machine": machine()}

@@ -6,8 +6,8 @@
 A process each, so that a peer's threads, output, memory and crashes stay there. It may be another Python
 (`python=`) that has the peers: this file needs the standard library only, and no peer before it is measured.
 
-A figure is a `Work`, prepared off the clock (game laid out, solver made) and then stepped. `rate` and `race`
-time a Work; time our own solvers with them too, and both halves are measured alike. To keep it fair:
+A figure is a `TimedWork`, prepared off the clock (game laid out, solver made) and then stepped. `rate` and `race`
+time a TimedWork; time our own solvers with them too, and both halves are measured alike. To keep it fair:
 - One thread each: the child's environment caps BLAS and OpenMP pools, LiteEFG is told.
   `cpu_share` is processor over wall time: above 1 something ran in parallel, below 1 others had the core.
 - Each peer runs the fastest of its own solvers that does the job; `solver` names it.
@@ -61,7 +61,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 
 
 @dataclass(frozen=True)
-class Work:
+class TimedWork:
     """Something to time: `step(n)` does n iterations, calls or solves; `nash_conv()` judges the result."""
 
     solver: str
@@ -89,7 +89,7 @@ class Measurement:
 
 
 # --- timing ------------------------------------------------------------------------------------------------
-def rate(work: Work, seconds: float, batches: int = 5) -> dict[str, Any]:
+def rate(work: TimedWork, seconds: float, batches: int = 5) -> dict[str, Any]:
     """Units per second: the best of `batches` equal batches that together take about `seconds`.
 
     The best, because on a shared machine whatever else runs can only slow a batch down.
@@ -99,11 +99,11 @@ def rate(work: Work, seconds: float, batches: int = 5) -> dict[str, Any]:
         n = max(n + 1, min(10 * n, int(n * seconds / batches / max(taken, 1e-9))))
     timed = [clock(work.step, n) for _ in range(batches)]
     wall, cpu = (sum(column) for column in zip(*timed, strict=True))
-    found = {"value": n / min(timed)[0], "units": n * batches, "seconds": wall, "cpu_share": cpu / wall}
-    return found | {"nash_conv": work.nash_conv()}
+    figures = {"value": n / min(timed)[0], "units": n * batches, "seconds": wall, "cpu_share": cpu / wall}
+    return figures | {"nash_conv": work.nash_conv()}
 
 
-def race(work: Work, target: float, limit: float, seconds: float = 0.0) -> dict[str, Any]:
+def race(work: TimedWork, target: float, limit: float, seconds: float = 0.0) -> dict[str, Any]:
     """Seconds of stepping until NashConv is below `target`; no value if that takes more than `limit`.
 
     NashConv is checked about every twenty times the seconds a check costs; checks are off the clock.
@@ -116,13 +116,13 @@ def race(work: Work, target: float, limit: float, seconds: float = 0.0) -> dict[
         start = time.perf_counter()
         reached = work.nash_conv()
         n = max(1, min(4 * n, int(20 * n * (time.perf_counter() - start) / max(taken, 1e-9))))
-    found = {"units": units, "seconds": wall, "cpu_share": cpu / wall, "nash_conv": reached}
+    figures = {"units": units, "seconds": wall, "cpu_share": cpu / wall, "nash_conv": reached}
     if reached >= target:
-        return found | {"value": None, "note": f"> {limit:g} s"}
+        return figures | {"value": None, "note": f"> {limit:g} s"}
     best, stop = wall, time.perf_counter() + seconds
     while work.anew and time.perf_counter() + best < stop:
         best = min(best, clock(work.step, 1)[0])
-    return found | {"value": best, "seconds": best}
+    return figures | {"value": best, "seconds": best}
 
 
 def clock(step: Callable[[int], object], n: int) -> tuple[float, float]:
@@ -142,14 +142,14 @@ def repeat(once: Callable[[], object]) -> Callable[[int], None]:
     return step
 
 
-def anew(solver: str, solve: Callable[[], Any], judge: Callable[[Any], float]) -> Work:
-    """The Work of a solver that starts from scratch at each step; its last answer is judged."""
+def anew(solver: str, solve: Callable[[], Any], judge: Callable[[Any], float]) -> TimedWork:
+    """The TimedWork of a solver that starts from scratch at each step; its last answer is judged."""
     answers: list[Any] = []
 
     def step(n: int) -> None:
         answers[:] = [solve() for _ in range(n)]
 
-    return Work(solver, step, lambda: judge(answers[-1]), anew=True)
+    return TimedWork(solver, step, lambda: judge(answers[-1]), anew=True)
 
 
 # --- OpenSpiel ---------------------------------------------------------------------------------------------
@@ -173,35 +173,35 @@ def _spiel(game: str) -> tuple[Any, Any, Callable[[Any], float]]:
     return pyspiel, rules, nash_conv
 
 
-def spiel_cfr_plus(game: str) -> Work:
+def spiel_cfr_plus(game: str) -> TimedWork:
     pyspiel, rules, nash_conv = _spiel(game)
     solver = pyspiel.CFRPlusSolver(rules)
     step = repeat(solver.evaluate_and_update_policy)
-    return Work("C++ CFRPlusSolver", step, lambda: nash_conv(solver.tabular_average_policy()))
+    return TimedWork("C++ CFRPlusSolver", step, lambda: nash_conv(solver.tabular_average_policy()))
 
 
-def spiel_nash_conv(game: str) -> Work:
+def spiel_nash_conv(game: str) -> TimedWork:
     """pyspiel.nash_conv, as its users call it."""
     pyspiel, rules, _ = _spiel(game)
     uniform = pyspiel.UniformRandomPolicy(rules)
     once = partial(pyspiel.nash_conv, rules, uniform)
-    return Work("C++ nash_conv", repeat(once), once)
+    return TimedWork("C++ nash_conv", repeat(once), once)
 
 
-def spiel_kept(game: str) -> Work:
+def spiel_kept(game: str) -> TimedWork:
     pyspiel, rules, nash_conv = _spiel(game)
     uniform = pyspiel.UniformRandomPolicy(rules)
-    return Work("C++ TabularBestResponse", repeat(lambda: nash_conv(uniform)), lambda: nash_conv(uniform))
+    return TimedWork("C++ TabularBestResponse", repeat(lambda: nash_conv(uniform)), lambda: nash_conv(uniform))
 
 
-def spiel_mccfr(game: str) -> Work:
+def spiel_mccfr(game: str) -> TimedWork:
     pyspiel, rules, nash_conv = _spiel(game)
     solver = pyspiel.ExternalSamplingMCCFRSolver(rules, 1)
     step = repeat(solver.run_iteration)
-    return Work("C++ ExternalSamplingMCCFRSolver", step, lambda: nash_conv(solver.average_policy()))
+    return TimedWork("C++ ExternalSamplingMCCFRSolver", step, lambda: nash_conv(solver.average_policy()))
 
 
-def spiel_lp(game: str) -> Work:
+def spiel_lp(game: str) -> TimedWork:
     """OpenSpiel's sequence-form LP. The time includes laying the game out: one call does both."""
     from open_spiel.python.algorithms import lp_solver, sequence_form_lp
 
@@ -237,7 +237,7 @@ def _lite(game: str, graph: str, traverse: str = "Enumerate") -> tuple[Any, Any,
     return env, solver, rules.num_players()
 
 
-def lite_cfr_plus(game: str) -> Work:
+def lite_cfr_plus(game: str) -> TimedWork:
     env, graph, players = _lite(game, "CFRplus")
     strategy = graph.current_strategy()
 
@@ -246,21 +246,21 @@ def lite_cfr_plus(game: str) -> Work:
         graph.update_graph(env) if players == 2 else env.update(strategy)
         env.update_strategy(strategy)  # the averages
 
-    return Work("CFRplus", repeat(once), lambda: sum(env.exploitability(strategy, "linear-avg-iterate")))
+    return TimedWork("CFRplus", repeat(once), lambda: sum(env.exploitability(strategy, "linear-avg-iterate")))
 
 
-def lite_nash_conv(game: str) -> Work:
+def lite_nash_conv(game: str) -> TimedWork:
     env, graph, _ = _lite(game, "CFRplus")
     uniform = graph.current_strategy()  # before the first update
     step = repeat(lambda: env.exploitability(uniform))
-    return Work("exploitability", step, lambda: sum(env.exploitability(uniform)))
+    return TimedWork("exploitability", step, lambda: sum(env.exploitability(uniform)))
 
 
-def lite_mccfr(game: str) -> Work:
+def lite_mccfr(game: str) -> TimedWork:
     """Iterations alone: averaging, a pass over all rows after each, would make them four times slower."""
     env, graph, _ = _lite(game, "CFR", "External")
     strategy, step = graph.current_strategy(), repeat(lambda: graph.update_graph(env))
-    return Work("CFR, traverse External, no average", step, lambda: sum(env.exploitability(strategy)))
+    return TimedWork("CFR, traverse External, no average", step, lambda: sum(env.exploitability(strategy)))
 
 
 # --- NoRegret ----------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ def _noregret(game: str) -> tuple[Any, Any, Any]:
     return noregret, kernel, noregret.to_efg(kernel, noregret.OpenSpielGame(kernel, GAMES[game]))
 
 
-def noregret_cfr_plus(game: str) -> Work:
+def noregret_cfr_plus(game: str) -> TimedWork:
     """Alternating CFR+ on SciPy's sparse matrices. Of the averages it offers t² is the best on Leduc."""
     noregret, kernel, form = _noregret(game)
     seats = [noregret.CFR_plus(kernel, space, gamma=2) for space in form.sequence_form_polytopes]
@@ -281,17 +281,17 @@ def noregret_cfr_plus(game: str) -> Work:
             seat.next_strategy = seat.next_behavioral_strategy = None
         noregret.rm(form, *seats, alternation=True, iteration_count=n, checkpoints=[-1], progress_bar=False)
 
-    return Work("CFR_plus(gamma=2)", step, lambda: float(form.nash_gap(*(s.average_strategy for s in seats))))
+    return TimedWork("CFR_plus(gamma=2)", step, lambda: float(form.nash_gap(*(s.average_strategy for s in seats))))
 
 
-def noregret_nash_conv(game: str) -> Work:
+def noregret_nash_conv(game: str) -> TimedWork:
     form = _noregret(game)[2]
     plans = [s.to_sequence_form(s.behavioral_form_uniform_strategy) for s in form.sequence_form_polytopes]
-    return Work("nash_gap", repeat(lambda: form.nash_gap(*plans)), lambda: float(form.nash_gap(*plans)))
+    return TimedWork("nash_gap", repeat(lambda: form.nash_gap(*plans)), lambda: float(form.nash_gap(*plans)))
 
 
 # --- Gambit ------------------------------------------------------------------------------------------------
-def gambit_lp(game: str) -> Work:
+def gambit_lp(game: str) -> TimedWork:
     """lp_solve in floating point; in rationals, its default, it is slower still.
 
     Gambit gives the largest gain of any player, max_regret; twice that bounds NashConv.
@@ -305,7 +305,7 @@ def gambit_lp(game: str) -> Work:
     text = re.sub(r"\b0\.\d{16}\b", lambda match: str(Fraction(match[0]).limit_denominator(1000)), text)
     tree = pygambit.read_efg(io.StringIO(text))
     solve = partial(pygambit.nash.lp_solve, tree, rational=False)
-    return anew("lp_solve, floating point", solve, lambda found: 2 * float(found.equilibria[0].max_regret()))
+    return anew("lp_solve, floating point", solve, lambda result: 2 * float(result.equilibria[0].max_regret()))
 
 
 # --- the table, and one measurement ------------------------------------------------------------------------
@@ -315,7 +315,7 @@ class Peer:
 
     name: str
     package: str
-    figures: Mapping[str, tuple[Callable[[str], Work], tuple[str, ...]]]
+    figures: Mapping[str, tuple[Callable[[str], TimedWork], tuple[str, ...]]]
 
     def version(self) -> str | None:
         """The version installed beside this interpreter; None if there is none."""
@@ -328,8 +328,8 @@ class Peer:
         return figure in self.figures and game in self.figures[figure][1]
 
 
-_SPIEL = {"cfr+": (spiel_cfr_plus, ALL), "nash_conv": (spiel_nash_conv, ALL), "mccfr": (spiel_mccfr, ALL)}
-_SPIEL |= {"kept": (spiel_kept, ALL)}
+_SPIEL = {"cfr+": (spiel_cfr_plus, ALL), "nash_conv": (spiel_nash_conv, ALL), "mccfr": (spiel_mccfr, ALL),
+          "kept": (spiel_kept, ALL)}  # fmt: skip
 _SPIEL |= {"target": (spiel_lp, SMALL), "regret": (spiel_cfr_plus, TWO), "lp": (spiel_lp, SMALL)}
 _LITE = {"cfr+": (lite_cfr_plus, ALL), "nash_conv": (lite_nash_conv, ALL), "mccfr": (lite_mccfr, ALL)}
 _LITE |= {"target": (lite_cfr_plus, TWO), "regret": (lite_cfr_plus, TWO)}
@@ -379,8 +379,8 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # peers print, some of them from C
 
-    def tell(**found: Any) -> None:
-        print(json.dumps(asdict(replace(result, **found))), file=out, flush=True)
+    def tell(**changes: Any) -> None:
+        print(json.dumps(asdict(replace(result, **changes))), file=out, flush=True)
 
     peer = PEERS[asked.peer]
     result = Measurement(asked.peer, asked.figure, asked.game, version=peer.version())
@@ -395,8 +395,8 @@ def main() -> None:
         tell(note=f"> {asked.limit:g} s")  # this stands if the alarm ends the process, be it inside C code
         signal.setitimer(signal.ITIMER_REAL, 1.5 * asked.limit)
         return tell(**race(work, TARGETS[asked.figure], asked.limit, asked.seconds))
-    found = rate(work, asked.seconds)
-    tell(**found | ({"value": 1 / found["value"]} if asked.figure in ("nash_conv", "kept") else {}))
+    figures = rate(work, asked.seconds)
+    tell(**figures | ({"value": 1 / figures["value"]} if asked.figure in ("nash_conv", "kept") else {}))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,9 @@ from typing import Any
 
 from kibitz.games import game as make_game
 from kibitz.games.tree import Tree, tree_of
-from kibitz.report.axes import End, name_ends, set_log_ticks, unit_of
+from kibitz.report.plot import LineEnd, empty_figure, name_ends, set_log_ticks, unit_of
 from kibitz.report.text import duration
+from kibitz.solvers import RunOptions
 from kibitz.solvers.run import solve
 
 SOLVERS = ["fp", "mccfr", "cfr", "lcfr", "pcfr+", "dcfr", "cfr+"]
@@ -42,19 +43,16 @@ def _typical(tree: Tree, name: str, seconds: float) -> list[tuple[float, float]]
 
 
 def _run(tree: Tree, name: str, **options: Any) -> list[tuple[float, float]]:
-    found: list[tuple[float, float]] = []
+    points: list[tuple[float, float]] = []
     began = time.process_time()
-    solve(tree, name, on_look=lambda look: found.append((time.process_time() - began, look.gap)), **options)
-    return found
+    run = RunOptions(progress=lambda now: points.append((time.process_time() - began, now.nash_conv)))
+    solve(tree, name, run=run, **options)
+    return points
 
 
 def race_plot(curves: dict[str, list[tuple[float, float]]], exact: float, title: str, unit: str) -> Any:
-    """Lines of gap against seconds, with their names beside their ends; a mark where the exact solver is done."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 5), dpi=160)
-    FigureCanvasAgg(figure)
+    """Lines of NashConv against seconds, with their names beside their ends; a mark where the exact solver is done."""
+    figure = empty_figure(9, 5, dpi=160)
     axes = figure.add_axes((0.1, 0.11, 0.77, 0.8))
     for (_, points), colour in zip(curves.items(), COLOURS, strict=False):
         axes.plot([t for t, _ in points], [gap for _, gap in points], color=colour, linewidth=2)
@@ -66,7 +64,7 @@ def race_plot(curves: dict[str, list[tuple[float, float]]], exact: float, title:
     axes.set_ylim(0.6 * min(gaps), 1.8 * max(gaps))
     set_log_ticks(axes.xaxis, *axes.get_xlim())
     set_log_ticks(axes.yaxis, *axes.get_ylim())
-    ends = [End(*points[-1], name, colour) for (name, points), colour in zip(curves.items(), COLOURS, strict=False)]
+    ends = [LineEnd(*points[-1], name, colour) for (name, points), colour in zip(curves.items(), COLOURS, strict=False)]
     name_ends(axes, ends, 0.8 * 5, 10)
     axes.axvline(exact, color="black", linestyle=":", linewidth=1)
     axes.annotate(

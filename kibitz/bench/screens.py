@@ -1,4 +1,4 @@
-"""Pictures of the page of `kibitz serve`, for docs/serve.md: python -m kibitz.bench.screens [FOLDER [MADE]]
+"""Pictures of the web interface of `kibitz serve`, for docs/serve.md: python -m kibitz.bench.screens [FOLDER [MADE]]
 
 A server is started as a process of its own, on strategies that are made for this, and a browser (Chromium, through
 Playwright) is led through all views, wide and on a phone, light and dark. Both are needed:
@@ -40,7 +40,7 @@ MADE = (
 
 def browser() -> str | None:
     """The path of a browser that Playwright can lead, if there is one."""
-    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 @contextmanager
@@ -50,13 +50,13 @@ def served(folder: Path, more: Sequence[str] = ()) -> Iterator[str]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"})
     try:
         assert process.stdout is not None
-        found = None
-        while found is None:
+        address = None
+        while address is None:
             line = process.stdout.readline()
             if not line:
                 raise KibitzError("the server did not start: try `kibitz serve --no-open`")
-            found = re.search(r"http://\S+", line)
-        yield found[0]
+            address = re.search(r"http://\S+", line)
+        yield address[0]
     finally:
         process.terminate()
         process.wait(30)
@@ -66,14 +66,14 @@ def make(folder: Path) -> None:
     """What is shown."""
     for text in MADE:
         words = text.split(" ")
-        made = folder / (f"{words[0]}.json" if "--json" in words else words[words.index("--out") + 1])
-        if made.exists():
+        target = folder / (f"{words[0]}.json" if "--json" in words else words[words.index("--out") + 1])
+        if target.exists():
             continue
         done = subprocess.run([sys.executable, "-m", "kibitz.cli", *words], cwd=folder, capture_output=True, text=True)
         if done.returncode:
             raise KibitzError(f"kibitz {text}: {done.stderr.strip()[-300:]}")
         if "--json" in words:
-            made.write_text(done.stdout, encoding="utf-8")
+            target.write_text(done.stdout, encoding="utf-8")
 
 
 def shots(page: Any, address: str, out: Path, suffix: str) -> None:
@@ -87,27 +87,25 @@ def shots(page: Any, address: str, out: Path, suffix: str) -> None:
         page.screenshot(path=str(out / f"{name}{suffix}.png"))
 
     def ids() -> dict[str, str]:
-        found = page.evaluate("fetch('/api/library').then(r => r.json())")
-        return {each["name"]: each["id"] for each in found["strategies"]}
+        library = page.evaluate("fetch('/api/library').then(r => r.json())")
+        return {each["name"]: each["id"] for each in library["strategies"]}
+
+    def visit(path: str, until: str, name: str = "", hover: tuple[str, int] | None = None) -> None:
+        """Open an address, wait for something on it, and take a picture of that name."""
+        page.goto(f"{base}/{path}")
+        page.wait_for_selector(until)
+        if hover is not None:
+            page.locator(hover[0]).nth(hover[1]).hover()
+        if name:
+            shot(name)
 
     page.goto(address)
     page.wait_for_selector(".look")
     known = ids()
-    page.goto(f"{base}/look/{known['leduc']}/raise/call/Qs")
-    page.wait_for_selector(".cell")
-    page.locator(".strategy .cell").nth(2).hover()
-    shot("look")
-    page.goto(f"{base}/look/{known['stitched']}?with={known['coarse']}")
-    page.wait_for_selector(".apart .cell")
-    page.locator(".apart .cell").nth(2).hover()
-    shot("compare")
-    page.goto(f"{base}/look/{known['holdem']}/raise")
-    page.wait_for_selector(".cells.grid .cell")
-    page.locator(".strategy .cell").nth(8).hover()
-    shot("grid")
-    page.goto(f"{base}/play?game=leduc")
-    page.wait_for_selector(".sit")
-    shot("lobby")
+    visit(f"look/{known['leduc']}/raise/call/Qs", ".cell", "look", (".strategy .cell", 2))
+    visit(f"look/{known['stitched']}?with={known['coarse']}", ".apart .cell", "compare", (".apart .cell", 2))
+    visit(f"look/{known['holdem']}/raise", ".cells.grid .cell", "grid", (".strategy .cell", 8))
+    visit("play?game=leduc", ".sit", "lobby")
     page.get_by_label("Opponent").select_option(known["leduc"])
     page.get_by_role("button", name="Sit down").click()
     page.wait_for_selector(".felt")
@@ -118,27 +116,21 @@ def shots(page: Any, address: str, out: Path, suffix: str) -> None:
         page.locator(".log li").nth(before).wait_for()
     page.wait_for_selector(".review .cell")
     shot("review")
-    page.goto(f"{base}/play?game={'poker(file=holdem.limit.3p)'}")
-    page.wait_for_selector(".sit")
+    visit("play?game=poker(file=holdem.limit.3p)", ".sit")
     page.get_by_role("button", name="Sit down").click()
     page.wait_for_selector(".felt", timeout=120_000)
     shot("three")
     runs = page.evaluate("fetch('/api/runs').then(r => r.json())")["runs"]
     curves = ",".join(run["id"] for run in runs if run["kind"] == "curve")
-    page.goto(f"{base}/runs/{curves}")
-    page.wait_for_selector(".chart")
-    shot("runs")
-    table = next(run["id"] for run in runs if run["kind"] == "crosstable")
-    page.goto(f"{base}/runs/{table}")
-    page.wait_for_selector(".cross")
-    shot("crosstable")
+    visit(f"runs/{curves}", ".chart", "runs")
+    visit(f"runs/{next(run['id'] for run in runs if run['kind'] == 'crosstable')}", ".cross", "crosstable")
 
 
 def main(arguments: Sequence[str]) -> int:
     from playwright.sync_api import sync_playwright
 
-    found = browser()
-    if found is None:
+    executable = browser()
+    if executable is None:
         raise KibitzError(f"no browser is installed: one of {', '.join(BROWSERS)} is needed")
     out = Path(arguments[0]) if arguments else FOLDER
     out.mkdir(parents=True, exist_ok=True)
@@ -146,11 +138,9 @@ def main(arguments: Sequence[str]) -> int:
         folder = Path(arguments[1] if len(arguments) > 1 else temporary)
         make(folder)
         with served(folder) as address, sync_playwright() as playwright:
-            chromium = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+            chromium = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
             for suffix, size, scheme in (
-                ("", WIDE, "light"),
-                ("-dark", WIDE, "dark"),
-                ("-phone", PHONE, "light"),
+                ("", WIDE, "light"), ("-dark", WIDE, "dark"), ("-phone", PHONE, "light"),
                 ("-phone-dark", PHONE, "dark"),
             ):
                 context = chromium.new_context(

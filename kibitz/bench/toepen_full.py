@@ -15,26 +15,26 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.bench.paper import as_data, write_page
-from kibitz.bench.toepen_play import MEMORY, STEPS, THREADS, Results, Searched, Trained, measured
+from kibitz.bench.toepen_play import MEMORY, STEPS, THREADS, Searched, ToepenResults, TrainedBlueprint, measured
 from kibitz.core import store
-from kibitz.evaluate.match import Result
+from kibitz.evaluate.match import MatchResult
 from kibitz.evaluate.score import Score
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison
-from kibitz.papers.experiment import Outcome, Plan
-from kibitz.papers.runs import Told
+from kibitz.papers.experiment import PaperPlan, PaperReport
+from kibitz.papers.runs import OnProgress
 from kibitz.report.figures import Heat, Sheet
-from kibitz.toepen.search import Gain
+from kibitz.toepen.search import SearchGain
 
 TITLE = "Toepen, the full game: blueprint, search and exploitation, measured"
-PLAN = Plan(starts=1, iterations=1_000_000)
-QUICK = Plan(starts=1, iterations=20_000)
+PLAN = PaperPlan(starts=1, iterations=1_000_000)
+QUICK = PaperPlan(starts=1, iterations=20_000)
 
 
 def bench_full(
-    quick: bool, json_path: str | Path | None, markdown_path: str | Path | None, told: Told
+    quick: bool, json_path: str | Path | None, markdown_path: str | Path | None, on_progress: OnProgress
 ) -> dict[str, Any]:
     """Measure, and write a page of its own; returns what the JSON file holds."""
-    outcome = full_toepen(QUICK if quick else PLAN, told)
+    outcome = full_toepen(QUICK if quick else PLAN, on_progress)
     data = as_data([outcome])
     if json_path is not None:
         store.write_text(json_path, json.dumps(data, indent=1, allow_nan=False) + "\n")
@@ -43,41 +43,34 @@ def bench_full(
     return data
 
 
-def full_toepen(plan: Plan, told: Told) -> Outcome:
+def full_toepen(plan: PaperPlan, on_progress: OnProgress) -> PaperReport:
     began = time.perf_counter()
-    r = measured(plan, told)
-    return Outcome(
-        name="toepen",
-        title=TITLE,
-        about=(
-            f"The deck has 32 cards, a deal 8 of them: 736,281,000 deals, about 5.5e12 infosets. A blueprint of "
-            f"{plan.iterations:,} iterations under `outlook`, others of a tenth of that, on {THREADS} threads, in "
-            f"tables of {MEMORY / 2**30:g} GB. Matches are of {r.sizes.deals:,} deals, each played twice with seats "
-            "changed; points are per hand, intervals hold the truth with probability 95%."
-        ),
+    r = measured(plan, on_progress)
+    return PaperReport(
+        name="toepen", title=TITLE,
+        about="The deck has 32 cards, a deal 8 of them: 736,281,000 deals, about 5.5e12 infosets. A blueprint of "
+        f"{plan.iterations:,} iterations under `outlook`, others of a tenth of that, on {THREADS} threads, in tables "
+        f"of {MEMORY / 2**30:g} GB. Matches are of {r.sizes.deals:,} deals, each played twice with seats changed; "
+        "points are per hand, intervals hold the truth with probability 95%.",
         limits="What to know of these figures",
         departs=(
             "No exact best response exists for a game of this size: the lower bounds are what a responder trained for "
             f"{r.sizes.responder:,} iterations wins in a match. They show what a strategy loses at least.",
             f"Search thinks for {STEPS} iterations in matches, so that they can be repeated; the default is a second.",
         ),
-        plan=plan,
-        sheets=(blueprint_sheet(r), training_sheet(r.trained), search_sheet(r.searched)),
+        plan=plan, sheets=(blueprint_sheet(r), training_sheet(r.trained), search_sheet(r.searched)),
         claims=tuple(_claims(r)),
         pictures=(Heat("crosstable", "Points a hand of the row against the column", r.names, r.table, "points"),),
-        figures=_figures(r),
-        seconds=time.perf_counter() - began,
-        unit="run",
-        summary=_summary(r.trained, r.searched),
+        figures=_figures(r), seconds=time.perf_counter() - began, unit="run", summary=_summary(r.trained, r.searched),
     )
 
 
-def points(result: Result | Gain | Score) -> str:
+def points(result: MatchResult | SearchGain | Score) -> str:
     """A mean with its interval."""
     return f"{result.mean:+.3f} [{result.interval[0]:+.3f}, {result.interval[1]:+.3f}]"
 
 
-def blueprint_sheet(r: Results) -> Sheet:
+def blueprint_sheet(r: ToepenResults) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for each in r.trained:
         met = each.against
@@ -88,81 +81,74 @@ def blueprint_sheet(r: Results) -> Sheet:
     rows.append(("rule of thumb", "", "", points(r.rule), points(r.rule_bound.result)))
     return Sheet(
         "Points a hand of each strategy, and what it loses at least",
-        ("strategy", "against the blueprint", "against the rule of thumb", "against uniform", "loses at least"),
-        rows,
+        ("strategy", "against the blueprint", "against the rule of thumb", "against uniform", "loses at least"), rows,
         "Mean and 95% interval over duplicate deals. Loses at least: what a trained responder wins from it.",
     )
 
 
-def training_sheet(trained: list[Trained]) -> Sheet:
+def training_sheet(trained: list[TrainedBlueprint]) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for each in trained:
-        made = each.blueprint
-        _, kept, evicted, _ = (int(n) for n in made.counts)
-        rows.append((each.name, f"{made.iteration:,}", f"{kept:,}", f"{evicted:,}", f"{made.seconds:.0f}",
+        blueprint = each.blueprint
+        _, kept, evicted, _ = (int(n) for n in blueprint.counts)
+        rows.append((each.name, f"{blueprint.iteration:,}", f"{kept:,}", f"{evicted:,}", f"{blueprint.seconds:.0f}",
                      f"{each.rate / 1e6:.2f}"))  # fmt: skip
     return Sheet(
-        "Training",
-        ("abstraction", "iterations", "rows", "evicted", "seconds", "million decisions a second"),
-        rows,
+        "Training", ("abstraction", "iterations", "rows", "evicted", "seconds", "million decisions a second"), rows,
         f"On {THREADS} threads, in tables of {MEMORY // 40:,} rows.",
     )
 
 
-def search_sheet(found: Searched) -> Sheet:
+def search_sheet(searched: Searched) -> Sheet:
     rows: list[tuple[str, ...]] = [
-        ("best responses in endgames against the blueprint: exact in each endgame", f"{found.gain.deals:,}",
-         points(found.endgames)),
-        ("search, gain over its blueprint: exact in each endgame", f"{found.gain.deals:,}", points(found.gain)),
-        ("search against its blueprint: match", f"{found.base.deals:,}", points(found.base)),
+        ("best responses in endgames against the blueprint: exact in each endgame", f"{searched.gain.deals:,}",
+         points(searched.endgames)),
+        ("search, gain over its blueprint: exact in each endgame", f"{searched.gain.deals:,}", points(searched.gain)),
+        ("search against its blueprint: match", f"{searched.base.deals:,}", points(searched.base)),
     ]  # fmt: skip
-    rows += [
-        (f"exploit(bound={each.bound:g}, over={each.over}) against the rule of thumb, gain over search: exact in each "
-         "endgame", f"{each.deals:,}", points(each.gain))
-        for each in found.leaned
-    ]  # fmt: skip
+    rows += [(f"exploit(bound={each.bound:g}, over={each.over}) against the rule of thumb, gain over search: exact in "
+              "each endgame", f"{each.deals:,}", points(each.gain)) for each in searched.leaned]  # fmt: skip
     return Sheet(
-        "Search and exploitation, points a hand",
-        ("players", "deals", "points"),
-        rows,
-        f"In the endgames met the blueprint is {found.gain.base_nash_conv:.3f} from an equilibrium (nash_conv), the "
-        f"solutions {found.gain.nash_conv:.4f}. The first row is a lower bound on the blueprint's exploitability: a "
+        "Search and exploitation, points a hand", ("players", "deals", "points"), rows,
+        f"In the endgames met the blueprint is {searched.gain.base_nash_conv:.3f} from an equilibrium (nash_conv), the "
+        f"solutions {searched.gain.nash_conv:.4f}. The first row is a lower bound on the blueprint's exploitability: a "
         "player like it until the endgame, who then plays a best response to it.",
     )
 
 
-def _claims(r: Results) -> Iterator[Claim]:
-    main, found = r.trained[0], r.searched
+def _claims(r: ToepenResults) -> Iterator[Claim]:
+    main, searched = r.trained[0], r.searched
 
-    def wins(text: str, result: Result | Gain | Score, relation: str = ">") -> Claim:
+    def wins(text: str, result: MatchResult | SearchGain | Score, relation: str = ">") -> Claim:
         error = result.interval[1] - result.mean
         return Claim(text, OURS, [Comparison(result.mean, relation, 0.0, error)], unit=RUN, detail=points(result))
 
     yield wins("the rule of thumb beats uniform", r.rule)
     yield wins("the blueprint beats the rule of thumb", main.against["rule"])
-    yield wins("search gains over its blueprint, exactly in each endgame", found.gain)
-    yield wins("search beats its blueprint in a match", found.base)
-    for each in found.leaned:
+    yield wins("search gains over its blueprint, exactly in each endgame", searched.gain)
+    yield wins("search beats its blueprint in a match", searched.base)
+    for each in searched.leaned:
         yield wins(f"exploit(bound={each.bound:g}, over={each.over}) gains over search from the rule", each.gain)
     for other in r.trained[1:]:
         result = other.against["blueprint"]
         yield wins(f"{other.name} loses to the blueprint", result, "<")
 
 
-def _summary(trained: list[Trained], found: Searched) -> str:
+def _summary(trained: list[TrainedBlueprint], searched: Searched) -> str:
     return (
         f"The blueprint wins {points(trained[0].against['rule'])} points a hand from the rule of thumb; search wins "
-        f"{points(found.gain)} more than the blueprint against it."
+        f"{points(searched.gain)} more than the blueprint against it."
     )
 
 
-def _figures(r: Results) -> dict[str, Any]:
-    found = r.searched
+def _figures(r: ToepenResults) -> dict[str, Any]:
+    searched = r.searched
     return {
         "unit": "points a hand",
         "strategies": {
             each.name: {
-                "iterations": each.blueprint.iteration, "rows": each.blueprint.rows, "decisions_per_second": each.rate,
+                "iterations": each.blueprint.iteration, "rows": each.blueprint.store.used,
+                "decisions_per_second": each.rate,
                 "seconds": each.blueprint.seconds, "against": {name: met.data() for name, met in each.against.items()},
                 "loses_at_least": None if each.bound is None else each.bound.result.data(),
             }
@@ -170,14 +156,14 @@ def _figures(r: Results) -> dict[str, Any]:
         },
         "rule": {"uniform": r.rule.data(), "loses_at_least": r.rule_bound.result.data()},
         "search": {
-            "gain": {"mean": found.gain.mean, "interval": list(found.gain.interval), "deals": found.gain.deals,
-                     "nash_conv": found.gain.nash_conv, "base_nash_conv": found.gain.base_nash_conv},
-            "blueprint": found.base.data(),
+            "gain": {"mean": searched.gain.mean, "interval": list(searched.gain.interval), "deals": searched.gain.deals,
+                     "nash_conv": searched.gain.nash_conv, "base_nash_conv": searched.gain.base_nash_conv},
+            "blueprint": searched.base.data(),
         },
-        "endgame_bound": {"mean": found.endgames.mean, "interval": list(found.endgames.interval)},
+        "endgame_bound": {"mean": searched.endgames.mean, "interval": list(searched.endgames.interval)},
         "exploit": [
             {"over": each.over, "bound": each.bound, "gain": each.gain.mean, "interval": list(each.gain.interval),
              "weight": each.weight}
-            for each in found.leaned
+            for each in searched.leaned
         ],
     }  # fmt: skip

@@ -1,4 +1,5 @@
-"""The verdicts of pages, from the data beside them: docs/NAME.md has docs/NAME/data.json.
+"""The verdicts of pages, from the data beside them, and where their figures come from: docs/NAME.md has
+docs/NAME/data.json.
 
 A page is made by hours of computing, and its verdicts by a rule that takes no time. So a page's data hold the figures
 that each claim is judged by (`kibitz.papers.claims`), and `python -m kibitz.bench.docs` judges all of them again: what
@@ -8,18 +9,27 @@ a page says is what the present rule says of its figures.
 from __future__ import annotations
 
 import json
+import os
+import platform
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from kibitz.bench.provenance import renewed
+from kibitz import __version__
 from kibitz.core.errors import ArtefactError
+from kibitz.papers import settings
 from kibitz.papers.claims import Claim, claim_of, summary, verdicts_of
 
 HEAD = "Claims and verdicts"
 INNERMOST = re.compile(r"[\[{]\n[^\[\]{}]*[\]}]")  # a newline is never in a string of JSON
 SECTION = re.compile(r"^### Claims\b.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+
+# The line of a page that says how it was made, and paragraphs after it, up to the first head.
+BLOCK = re.compile(r"^Made by `(?P<command>[^`]+)`\.(?P<rest>.*)\n(?:(?!#).*\n)*?(?=\n## )", re.MULTILINE)
 
 
 def data_of(page: Path) -> Path:
@@ -30,7 +40,7 @@ def data_of(page: Path) -> Path:
 def text_of(data: dict[str, Any]) -> str:
     """A page's data as they are written: what has nothing nested in it, such as a comparison, is one line."""
     text = json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
-    return INNERMOST.sub(lambda found: re.sub(r"\s*\n\s*", " ", found[0]), text)
+    return INNERMOST.sub(lambda match: re.sub(r"\s*\n\s*", " ", match[0]), text)
 
 
 def section(claims: Sequence[Claim], *about: str) -> list[str]:
@@ -41,8 +51,8 @@ def section(claims: Sequence[Claim], *about: str) -> list[str]:
         return lines
     lines += [f"| claim | {' | '.join(heads)} | verdict | source |", f"|---|{'---:|' * len(heads)}---|---|"]
     for claim, cells in zip(claims, counts, strict=True):
-        text, told = (each.replace("|", "\\|") for each in (claim.text, claim.told))
-        lines.append(f"| {text} | {' | '.join(cells)} | {told} | {claim.source} |")
+        text, verdict = (each.replace("|", "\\|") for each in (claim.text, claim.verdict_text))
+        lines.append(f"| {text} | {' | '.join(cells)} | {verdict} | {claim.source} |")
     return [*lines, ""]
 
 
@@ -75,3 +85,66 @@ def pages(folder: Path) -> Iterator[tuple[Path, str]]:
             text, data = judged_again(path.read_text(encoding="utf-8"), json.loads(data_of(path).read_text("utf-8")))
             yield path, text
             yield data_of(path), text_of(data)
+
+
+# Where figures come from: the command, the machine, versions, and whether the present code would find them again
+
+
+def machine() -> dict[str, str]:
+    """What the figures were measured on."""
+    names = ("numpy", "numba", "scipy")
+    model = ""
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
+    return {
+        "processor": model or platform.processor() or platform.machine(),
+        "architecture": platform.machine(),
+        "cores": str(os.cpu_count()),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "kibitz": __version__,  # also where it is not installed
+        **{name: metadata.version(name) for name in names},
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
+def command_of(arguments: Sequence[str], here: Path | None = None) -> str:
+    """The command with these arguments, as any reader can type it: without folders of the machine it was run on."""
+    return shlex.join(["kibitz", *(portable(each, here) for each in arguments)])
+
+
+def portable(text: str, here: Path | None = None) -> str:
+    """A path in the working folder as seen from there, one elsewhere by its name alone; all else as it is."""
+    option, equals, value = text.partition("=") if text.startswith("--") else ("", "", text)
+    path, here = Path(value), here or Path.cwd()
+    if path.is_absolute():
+        value = str(path.relative_to(here)) if path.is_relative_to(here) else path.name
+    elif ".." in path.parts:
+        value = path.name
+    return f"{option}{equals}{value}"
+
+
+def outdated(recorded: Mapping[str, Any], present: Mapping[str, Any]) -> str:
+    """A sentence if figures were made by settings of the code that it no longer has; else nothing."""
+    changed = [f"{name} was {recorded[name]} and is now {present.get(name, 'gone')}"
+               for name in recorded if recorded[name] != present.get(name)]  # fmt: skip
+    return f"The present code does not reproduce this page: {'; '.join(changed)}." if changed else ""
+
+
+def remarks(data: Mapping[str, Any]) -> list[str]:
+    """What a reader of a page must know of how it was made: from its data (`kibitz.bench.verdicts`)."""
+    recorded = {name: value for paper in data["papers"] for name, value in paper.get("settings", {}).items()}
+    sentences = [outdated(recorded, settings())]
+    if data.get("commit"):
+        sentences.append(f"It was made at commit {data['commit']}.")
+    return [text for text in (*sentences, *data.get("remarks", ())) if text]
+
+
+def renewed(text: str, data: Mapping[str, Any]) -> str:
+    """A page whose paragraphs on where it comes from say what its data and the present code do."""
+    if not (block := BLOCK.search(text)):
+        return text
+    said = " ".join(remarks(data))
+    source = f"Made by `{data['command']}`.{block['rest']}\n" + (f"\n{said}\n" if said else "")
+    return text[: block.start()] + source + text[block.end() :]

@@ -15,8 +15,8 @@ from __future__ import annotations
 from kibitz.cards.deck import NAMES, NUMBERS, RANKS, SUITS, card, flat_hands, name, names, parse
 from kibitz.cards.holdem import (
     Classes,
-    Counts,
     Equity,
+    ShowdownCounts,
     Strength,
     class_equity,
     class_hands,
@@ -32,7 +32,8 @@ from kibitz.cards.ranges import Range, parse_range
 from kibitz.cards.ranking import CATEGORIES, CATEGORIES_OF_THREE, category, category_of_three, evaluate, evaluate_three
 from kibitz.cards.showdowns import Equities, Seat, equities
 
-__all__ = ["CATEGORIES", "CATEGORIES_OF_THREE", "NAMES", "NUMBERS", "RANKS", "SUITS", "Classes", "Counts", "Equities",
-           "Equity", "Indexer", "Range", "Seat", "Strength", "card", "category", "category_of_three", "class_equity",
-           "class_hands", "class_names", "classes", "counts", "equities", "equity", "evaluate", "evaluate_three",
-           "flat_hands", "histogram", "name", "names", "parse", "parse_range", "strength"]  # fmt: skip
+__all__ = ["CATEGORIES", "CATEGORIES_OF_THREE", "NAMES", "NUMBERS", "RANKS", "SUITS", "Classes", "Equities",
+           "Equity", "Indexer", "Range", "Seat", "ShowdownCounts", "Strength", "card", "category",
+           "category_of_three", "class_equity", "class_hands", "class_names", "classes", "counts", "equities",
+           "equity", "evaluate", "evaluate_three", "flat_hands", "histogram", "name", "names", "parse",
+           "parse_range", "strength"]  # fmt: skip

@@ -1,8 +1,8 @@
 """All boards of a game up to suit isomorphism, round by round, and the hands on each.
 
     from kibitz.cards.boards import boards_of
-    made = boards_of(13, 4, (0, 3, 1, 1))         # Texas hold'em
-    [len(r.cards) for r in made.rounds]           # [1, 1755, 63193, 2554656]
+    boards = boards_of(13, 4, (0, 3, 1, 1))       # Texas hold'em
+    [len(r.cards) for r in boards.rounds]         # [1, 1755, 63193, 2554656]
 
 A board of a round continues a board of the round before, card for card, so what is known of hands there is found
 again: hands are numbered by their cards among those that are not on the board, i < j, in order (`hands`). A kind of
@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,9 +76,9 @@ class Boards:
     @cached_property
     def place(self) -> NDArray[np.int8]:
         """[52]  where a card stands in the deck; -1 if it does not."""
-        found = np.full(52, -1, np.int8)
-        found[self.deck] = np.arange(len(self.deck))
-        return found
+        place = np.full(52, -1, np.int8)
+        place[self.deck] = np.arange(len(self.deck))
+        return place
 
     def live(self, level: int) -> int:
         """Cards that are not on a board of a round."""
@@ -92,19 +93,30 @@ class Boards:
         left = np.setdiff1d(self.deck, self.rounds[level].cards[board])
         return left[pairs(len(left), hole)]
 
+    def tables(self, hole: int) -> Any:
+        """The cards and the renamings for kernels, with a workspace of one thread."""
+        from kibitz.cards.kernels.hands import DeckTables
+
+        return DeckTables(*self._cards, hole, np.zeros((5, 64), np.int64), np.zeros(1326, np.int64))
+
+    @cached_property
+    def _cards(self) -> tuple[Ints, Ints, Ints]:
+        rename = renamings(self.suits).astype(np.int64)
+        return self.deck.astype(np.int64), self.place.astype(np.int64), rename
+
     def find(self, level: int, cards: NDArray[np.integer], hole: int) -> tuple[Ints, Ints]:
         """(board, hand on it) of hands on boards by whatever names of suits: cards [n, hole + board so far]."""
-        from kibitz.cards.kernels.boards import find
+        from kibitz.cards.kernels.boards import BoardKeys, find
 
-        given = np.ascontiguousarray(cards, np.uint8)
-        found = np.empty((2, len(given)), np.int64)
+        hands = np.ascontiguousarray(cards, np.uint8)
+        place = np.empty((2, len(hands)), np.int64)
         starts = [0, *np.cumsum(self.board[: level + 1]).tolist()]
         upper = [round_.cards for round_ in self.rounds[: level + 1]]
         below = [round_.below for round_ in self.rounds[: level + 1]]
         keys = tuple(_keys(cards[:, start:]) for start, cards in zip(starts, upper, strict=False))
-        find(given, hole, np.array(starts, np.int64), keys, tuple(below), renamings(self.suits).astype(np.int64),
-             self.place, len(self.deck), np.zeros((4, 16), np.int64), found[0], found[1])  # fmt: skip
-        return found[0], found[1]
+        rounds = BoardKeys(np.array(starts, np.int64), keys, tuple(below))
+        find(hands, rounds, self.tables(hole), place[0], place[1])
+        return place[0], place[1]
 
 
 @lru_cache(8)
@@ -115,10 +127,10 @@ def pairs(cards: int, hole: int) -> Ints:
 
 def _keys(cards: Bytes) -> Ints:
     """The cards of a round as one number that compares as they do."""
-    found = np.zeros(len(cards), np.int64)
+    key = np.zeros(len(cards), np.int64)
     for column in cards.T:
-        found = found * 64 + column
-    return found
+        key = key * 64 + column
+    return key
 
 
 def _check_number(number: int, ways: int, names: int) -> None:
@@ -133,14 +145,13 @@ def _check_number(number: int, ways: int, names: int) -> None:
 @lru_cache(8)
 def boards_of(ranks: int, suits: int, board: tuple[int, ...]) -> Boards:
     """Enumerate the boards of a game up to suit isomorphism; two seconds for Texas hold'em."""
-    from kibitz.cards.kernels.boards import MOST_NEW, continue_boards
+    from kibitz.cards.kernels.boards import MOST_NEW, NewBoards, continue_boards
 
     if max(board) > MOST_NEW or sum(board) >= ranks * suits:
         raise GameError(
             f"boards of {board} cards by round: a deck of {ranks * suits} is too small, or over {MOST_NEW} come at once"
         )
     deck, rename = deck_of(ranks, suits).astype(np.int64), renamings(suits).astype(np.int64)
-    scratch = np.zeros((4, 64), np.int64)
     last = BoardRound(np.zeros((1, 0), np.uint8), np.zeros(1, np.int64), np.ones(1, np.int64),
                       np.array([(1 << len(rename)) - 1], np.int64))  # fmt: skip
     rounds: list[BoardRound] = []
@@ -152,14 +163,12 @@ def boards_of(ranks: int, suits: int, board: tuple[int, ...]) -> Boards:
         ways = len(last.cards) * math.comb(len(deck) - last.cards.shape[1], new)
         _check_number(number, ways, len(rename))
         if new:
-            args = (last.cards, last.group, rename, deck, new, scratch)
             size = 0
             for fits in (False, True):  # first how many there are
-                made = (np.zeros((size, last.cards.shape[1] + new), np.uint8), *np.zeros((3, size), np.int64))
-                size = int(continue_boards(*args, *made))
+                after = NewBoards(np.zeros((size, last.cards.shape[1] + new), np.uint8), *np.zeros((3, size), np.int64))
+                size = int(continue_boards(last.cards, last.group, rename, deck, np.zeros((4, 64), np.int64), after))
                 if fits:
-                    cards, above, group, copies = made
-                    last = BoardRound(cards, above, last.total[above] * copies, group)
+                    last = BoardRound(after.cards, after.above, last.total[after.above] * after.copies, after.group)
         elif number:
             last = BoardRound(last.cards, np.arange(len(last.cards)), last.total, last.group)
         rounds.append(last)

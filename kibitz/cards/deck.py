@@ -18,11 +18,11 @@ Ints = NDArray[np.int64]
 
 def card(text: str) -> int:
     """The number of a card: "Ah" is 50. Ranks may be small letters, and ten is T or 10."""
-    found = text.strip().replace("10", "T")
-    found = found[:-1].upper() + found[-1:].lower()
-    if found not in NUMBERS:
+    plain = text.strip().replace("10", "T")
+    plain = plain[:-1].upper() + plain[-1:].lower()
+    if plain not in NUMBERS:
         raise GameError(f"{text!r} is not a card: a card is a rank of {RANKS} and a suit of {SUITS}, such as Ah")
-    return NUMBERS[found]
+    return NUMBERS[plain]
 
 
 def name(number: int) -> str:
@@ -46,22 +46,22 @@ def names(numbers: ArrayLike) -> str:
 
 def flat_hands(cards: ArrayLike, sizes: tuple[int, ...]) -> NDArray[np.uint8]:
     """Hands as bytes, [n, k], after a look at each: different cards, 0 to 51, as many as allowed."""
-    given = np.asarray(cards)
-    if given.dtype.kind not in "iu" or given.ndim < 1:
+    array = np.asarray(cards)
+    if array.dtype.kind not in "iu" or array.ndim < 1:
         raise GameError("cards are whole numbers, 0 (2c) to 51 (As), with the cards of a hand along the last axis")
-    if given.shape[-1] not in sizes:
+    if array.shape[-1] not in sizes:
         allowed = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else str(sizes[0])
-        raise GameError(f"a hand here has {allowed} cards, not {given.shape[-1]}")
-    if given.size and (given.min() < 0 or given.max() > 51):
-        wrong = given[(given < 0) | (given > 51)].ravel()[0]
+        raise GameError(f"a hand here has {allowed} cards, not {array.shape[-1]}")
+    if array.size and (array.min() < 0 or array.max() > 51):
+        wrong = array[(array < 0) | (array > 51)].ravel()[0]
         raise GameError(f"{wrong} is not a card: cards are 0 (2c) to 51 (As)")
-    hands = np.ascontiguousarray(given.reshape(-1, given.shape[-1]).astype(np.uint8))
+    hands = np.ascontiguousarray(array.reshape(-1, array.shape[-1]).astype(np.uint8))
     at = _fault(hands)
     if at >= 0:
-        held = hands[at].tolist()
+        wrong_hand = hands[at].tolist()
         where = f"hand {at} holds" if len(hands) > 1 else "there is"
-        twice = next(card for k, card in enumerate(held) if card in held[:k])
-        raise GameError(f"{where} the card {name(twice)} twice: {names(held)}")
+        twice = next(card for k, card in enumerate(wrong_hand) if card in wrong_hand[:k])
+        raise GameError(f"{where} the card {name(twice)} twice: {names(wrong_hand)}")
     return hands
 
 

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from kibitz.cards.deck import RANKS, flat_hands, parse
 from kibitz.cards.isomorphism import Indexer
+from kibitz.cards.ranges import hand_cards
 from kibitz.cards.recipes import BINS, STREETS, checked_bins, class_of, histogram_recipe, recipe
 from kibitz.cards.tables import Recipe, is_open, opened
 from kibitz.core.errors import GameError
@@ -51,7 +52,7 @@ class Strength(NamedTuple):
     ehs2: Floats  # the mean of the square
 
 
-class Counts(NamedTuple):
+class ShowdownCounts(NamedTuple):
     """Against every hand, over every board that can still come: how often a hand wins, ties and loses."""
 
     wins: Ints
@@ -113,15 +114,15 @@ def strength(hands: ArrayLike | str, board: ArrayLike | str | None = None) -> St
     return Strength(hs.reshape(shape), ehs.reshape(shape), ehs2.reshape(shape))
 
 
-def counts(hands: ArrayLike | str, board: ArrayLike | str | None = None) -> Counts:
+def counts(hands: ArrayLike | str, board: ArrayLike | str | None = None) -> ShowdownCounts:
     """Wins, ties and losses against every hand over every board that can still come; arguments as of `strength`.
 
     On the river they are always worked out on the spot, 40 us a hand: the table has them in one number.
     """
     cards, shape = _read(hands, board)
-    wins, ties = _looked(cards)[1:3] if cards.shape[1] == 7 else _figures(cards, "wins", "ties")
+    wins, ties = _worked_out(cards)[1:3] if cards.shape[1] == 7 else _figures(cards, "wins", "ties")
     losses = HANDS_MET[7] * RUN_OUTS[cards.shape[1]] - wins - ties
-    return Counts(wins.reshape(shape), ties.reshape(shape), losses.reshape(shape))
+    return ShowdownCounts(wins.reshape(shape), ties.reshape(shape), losses.reshape(shape))
 
 
 def histogram(hands: ArrayLike | str, board: ArrayLike | str | None = None, bins: int = BINS) -> Ints:
@@ -136,17 +137,17 @@ def histogram(hands: ArrayLike | str, board: ArrayLike | str | None = None, bins
     cards, shape = _read(hands, board)
     seen = cards.shape[1]
     if seen == 7:
-        found = np.zeros((len(cards), bins), np.int64)
+        counted = np.zeros((len(cards), bins), np.int64)
         (ahead,) = _figures(cards, "ahead")
-        found[np.arange(len(cards)), np.minimum(ahead * bins // BEST, bins - 1)] = 1
-    elif _in_a_table(cards, made := histogram_recipe(STREET_OF[seen], bins)):
+        counted[np.arange(len(cards)), np.minimum(ahead * bins // BEST, bins - 1)] = 1
+    elif _in_a_table(cards, table := histogram_recipe(STREET_OF[seen], bins)):
         at = _index(cards)
-        found = opened(made)["histogram"][at].astype(np.int64)
+        counted = opened(table)["histogram"][at].astype(np.int64)
         if seen == 2:
-            found //= class_sizes()[at][:, None]
+            counted //= class_sizes()[at][:, None]
     else:
-        found = _looked(cards, bins)[4]
-    return found.reshape(*shape, bins)
+        counted = _worked_out(cards, bins).histogram
+    return counted.reshape(*shape, bins)
 
 
 def check(hands: ArrayLike | str, board: ArrayLike | str | None = None) -> None:
@@ -158,28 +159,28 @@ def _figures(cards: Bytes, *names: str) -> tuple[Ints, ...]:
     """Figures by name. ahead: twice the wins plus the ties on the board as it is; wins, ties, squares (of twice the
     wins plus the ties): sums over the rest of the board."""
     seen = cards.shape[1]
-    made = recipe(STREET_OF[seen])
-    if not _in_a_table(cards, made):
-        found = dict(zip(("ahead", "wins", "ties", "squares"), _looked(cards), strict=False))
-        return tuple(found[name] for name in names)
-    table, at = opened(made), _index(cards)
+    street = recipe(STREET_OF[seen])
+    if not _in_a_table(cards, street):
+        figures = _worked_out(cards)
+        return tuple(getattr(figures, name) for name in names)
+    table, at = opened(street), _index(cards)
     size = class_sizes()[at] if seen == 2 else 1  # before the flop, sums are over all hands of a class
     return tuple(table[name][at].astype(np.int64) // size for name in names)
 
 
-def _in_a_table(cards: Bytes, made: Recipe) -> bool:
+def _in_a_table(cards: Bytes, table: Recipe) -> bool:
     """Whether to look hands up, and not to work them out."""
-    return len(cards) > ON_THE_SPOT[cards.shape[1]] or is_open(made)
+    return len(cards) > ON_THE_SPOT[cards.shape[1]] or is_open(table)
 
 
-def _looked(cards: Bytes, bins: int = 0) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Figures without a table: ahead, wins, ties, squares, histogram."""
-    from kibitz.cards.kernels.strength import look
+def _worked_out(cards: Bytes, bins: int = 0) -> Any:
+    """Figures without a table."""
+    from kibitz.cards.kernels.strength import Figures, add_hands, workspace
 
     ahead, wins, ties, squares = np.zeros((4, len(cards)), np.int64)
-    found = np.zeros((len(cards), bins), np.int64)
-    look(cards, ahead, wins, ties, squares, found)
-    return ahead, wins, ties, squares, found
+    figures = Figures(ahead, wins, ties, squares, np.zeros((len(cards), bins), np.int64))
+    add_hands(cards, figures, workspace())
+    return figures
 
 
 def _index(cards: Bytes) -> Ints:
@@ -201,30 +202,27 @@ def _read(hands: ArrayLike | str, board: ArrayLike | str | None) -> tuple[Bytes,
     return flat_hands(cards, tuple(RUN_OUTS)), cards.shape[:-1]
 
 
-def _numbers(given: ArrayLike | str) -> NDArray[Any]:
-    found = parse(given) if isinstance(given, str) else np.asarray(given)
-    found = found.astype(np.int64) if not found.size else found  # NumPy takes [] for floats
-    if found.dtype.kind not in "iu" or not found.ndim:
+def _numbers(cards: ArrayLike | str) -> NDArray[Any]:
+    numbers = parse(cards) if isinstance(cards, str) else np.asarray(cards)
+    numbers = numbers.astype(np.int64) if not numbers.size else numbers  # NumPy takes [] for floats
+    if numbers.dtype.kind not in "iu" or not numbers.ndim:
         raise GameError("cards are text, or whole numbers, 0 (2c) to 51 (As), with those of a hand along the last axis")
-    return found
+    return numbers
 
 
 # Hands against each other
 
 
 def equity(
-    hand: ArrayLike | str,
-    other: ArrayLike | str,
-    board: ArrayLike | str = "",
-    samples: int | None = None,
+    hand: ArrayLike | str, other: ArrayLike | str, board: ArrayLike | str = "", samples: int | None = None,
     seed: int = 0,
-) -> Equity:
+) -> Equity:  # fmt: skip
     """How a hand fares against another over all boards that can still come, or over a sample of random ones.
 
     `other` may be several hands, [m, 2]: each is met on every board that it can be held beside (of a sample: they take
     turns), and counts are summed. The board may have any number of cards up to five.
     """
-    from kibitz.cards.kernels.equity import sampled, versus
+    from kibitz.cards.kernels.ranges import count_showdowns, sample_boards
 
     mine, others, shown = _numbers(hand), np.atleast_2d(_numbers(other)), _numbers(board)
     if mine.shape != (2,) or others.ndim != 2 or others.shape[1] != 2 or not len(others):
@@ -235,12 +233,17 @@ def equity(
         raise GameError(f"samples={samples} should be 1 or more")
     known = np.broadcast_to(np.concatenate([mine, shown]), (len(others), 2 + len(shown)))
     cards = flat_hands(np.concatenate([others, known], axis=1), (4 + len(shown),))
-    found = np.zeros(3, np.int64)
+    counted, each = np.zeros(3, np.int64), (cards[0, 2:4], cards[:, :2], cards[0, 4:])
     if samples is None:
-        versus(cards[0, 2:4], cards[:, :2], cards[0, 4:], found)
+        count_showdowns(*each, counted, np.zeros(len(others), np.uint64), *board_path(5 - len(shown)))
     else:
-        sampled(cards[0, 2:4], cards[:, :2], cards[0, 4:], samples, seed, found)
-    return Equity(*found.tolist())
+        sample_boards(*each, samples, seed, counted)
+    return Equity(*counted.tolist())
+
+
+def board_path(left: int) -> tuple[NDArray[np.uint64], Ints, NDArray[np.uint64]]:
+    """The workspace in which kernels deal boards of `left` more cards."""
+    return np.zeros(52, np.uint64), np.zeros(left + 1, np.int64), np.zeros(left + 1, np.uint64)
 
 
 @lru_cache(1)
@@ -253,12 +256,13 @@ def classes() -> Classes:
     return Classes(class_names(), class_sizes(), wins, ties, wins.T)
 
 
-def pairs_of_classes() -> Ints:
-    """[169, 169]  how many pairs of hands of two classes share no card."""
-    hands = np.array([(a, b) for b in range(52) for a in range(b)])  # in the order of class_of()
+def pairs_of_classes(gone: ArrayLike = ()) -> Ints:
+    """[169, 169]  how many pairs of hands of two classes share no card, nor one with the cards that are gone."""
+    left = ~np.isin(hand_cards(), gone).any(axis=1)
+    number = class_of().astype(np.int64)[left]
     holds = np.zeros((169, 52), np.int64)  # hands of a class that hold a card
-    np.add.at(holds, (class_of().astype(np.int64)[:, None], hands), 1)
-    size = class_sizes()
+    np.add.at(holds, (number[:, None], hand_cards()[left]), 1)
+    size = np.bincount(number, minlength=169)
     # All pairs, less those with a card in common, which a hand and itself have twice.
     return np.outer(size, size) - holds @ holds.T + np.diag(size)
 
@@ -283,14 +287,13 @@ def class_sizes() -> Ints:
 
 def class_hands(text: str) -> Ints:
     """All hands of a class, [4, 12 or 6, 2]: class_hands("QQ")."""
-    hands = np.array([(a, b) for b in range(52) for a in range(b)])  # in the order of class_of()
-    return np.asarray(hands[class_of() == class_number(text)], np.int64)
+    return np.asarray(hand_cards()[class_of() == class_number(text)], np.int64)
 
 
 def class_equity(one: str, other: str) -> Equity:
     """How hands before the flop fare against each other, both up to names of suits: class_equity("AKs", "QQ")."""
-    i, j, found = class_number(one), class_number(other), classes()
-    return Equity(int(found.wins[i, j]), int(found.ties[i, j]), int(found.losses[i, j]))
+    i, j, every = class_number(one), class_number(other), classes()
+    return Equity(int(every.wins[i, j]), int(every.ties[i, j]), int(every.losses[i, j]))
 
 
 def class_number(text: str) -> int:

@@ -39,22 +39,22 @@ class Indexer:
         from kibitz.cards.kernels.isomorphism import numbers
 
         hands = flat_hands(cards, (self.cards,))
-        found = np.empty(len(hands), np.uint64)
-        numbers(hands, self._plan, found)
-        return found.astype(np.int64).reshape(np.shape(cards)[:-1])
+        index = np.empty(len(hands), np.uint64)
+        numbers(hands, self._plan, np.zeros((2, 4), np.uint64), index)
+        return index.astype(np.int64).reshape(np.shape(cards)[:-1])
 
     def unindex(self, numbers: ArrayLike) -> NDArray[np.int64]:
         """A hand of each number, [...] -> [..., all rounds]: of all that differ by names of suits, one."""
         from kibitz.cards.kernels.isomorphism import hands
 
-        given = np.asarray(numbers)
-        if given.dtype.kind not in "iu":
+        index = np.asarray(numbers)
+        if index.dtype.kind not in "iu":
             raise GameError("numbers of hands are whole numbers")
-        if given.size and (given.min() < 0 or given.max() >= self.size):
-            raise GameError(f"numbers of hands are 0 to {self.size - 1:,} here, not {given.min()} to {given.max()}")
-        found = np.empty((given.size, self.cards), np.uint8)
-        hands(given.ravel().astype(np.uint64), self._plan, found)
-        return found.astype(np.int64).reshape(*given.shape, self.cards)
+        if index.size and (index.min() < 0 or index.max() >= self.size):
+            raise GameError(f"numbers of hands are 0 to {self.size - 1:,} here, not {index.min()} to {index.max()}")
+        cards = np.empty((index.size, self.cards), np.uint8)
+        hands(index.ravel().astype(np.uint64), self._plan, np.zeros((3, 4), np.uint64), cards)
+        return cards.astype(np.int64).reshape(*index.shape, self.cards)
 
 
 @lru_cache(32)
@@ -66,18 +66,19 @@ def _plan(rounds: tuple[int, ...]) -> Any:
     patterns = list(product(*(range(cards + 1) for cards in rounds)))
     sizes = [_sets(pattern) for pattern in patterns]
     base = len(patterns)
-    found = []
+    configurations = []
     for codes in combinations_with_replacement(range(base - 1, -1, -1), 4):
-        held = [sum(cards) for cards in zip(*(patterns[code] for code in codes), strict=True)]
-        if held == list(rounds) and all(sizes[code] for code in codes):
+        cards_of_round = [sum(cards) for cards in zip(*(patterns[code] for code in codes), strict=True)]
+        if cards_of_round == list(rounds) and all(sizes[code] for code in codes):
             hands = math.prod(math.comb(sizes[c] + codes.count(c) - 1, codes.count(c)) for c in set(codes))
             key = ((codes[0] * base + codes[1]) * base + codes[2]) * base + codes[3]
-            found.append((key, hands))
-    found.sort()
-    first = np.concatenate(([0], np.cumsum([hands for _, hands in found], dtype=np.int64)))
+            configurations.append((key, hands))
+    configurations.sort()
+    first = np.concatenate(([0], np.cumsum([hands for _, hands in configurations], dtype=np.int64)))
     return SuitPatterns(
         np.array(rounds, np.uint64), np.array(step, np.uint64), np.array(patterns, np.uint64).reshape(base, -1),
-        np.array(sizes, np.uint64), np.array([key for key, _ in found], np.uint64), first.astype(np.uint64),
+        np.array(sizes, np.uint64), np.array([key for key, _ in configurations], np.uint64),
+        first.astype(np.uint64),
     )  # fmt: skip
 
 

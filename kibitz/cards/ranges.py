@@ -90,8 +90,8 @@ class Range:
     @property
     def is_flat(self) -> bool:
         """Whether all hands that have a weight have the same."""
-        held = self.weights[self.numbers]
-        return bool((held == held[:1]).all())
+        weights = self.weights[self.numbers]
+        return bool((weights == weights[:1]).all())
 
     def without(self, cards: ArrayLike) -> Range:
         """The range of a player who is known to hold none of some cards."""
@@ -125,17 +125,17 @@ def parse_range(text: str) -> Range:
 
 def parse_items(text: str) -> list[Item]:
     """The items of a range, checked; without a look at any table."""
-    found: list[Item] = []
+    items: list[Item] = []
     at = _skipped(text, 0)
     while at < len(text):
         match = _ITEM.match(text, at)
         if match is None:
             _refuse(text, at)
-        found.append(_item(match))
+        items.append(_item(match))
         at = _skipped(text, match.end())
-    if not found:
+    if not items:
         raise GameError(f"a hand or range is empty: write one such as {SUCH_AS}")
-    return found
+    return items
 
 
 def needs_table(text: str) -> bool:
@@ -231,14 +231,14 @@ def _kind(text: str) -> tuple[int, int, str]:
 
 def _of_kind(high: int, low: int, suits: str) -> list[int]:
     """Numbers of the hands of a kind."""
-    found = []
+    hands = []
     for s in range(4):
         for t in range(4):
             if (high == low and s <= t) or (suits == "s" and s != t) or (suits == "o" and s == t):
                 continue
             b, a = 4 * high + s, 4 * low + t
-            found.append(b * (b - 1) // 2 + a)
-    return found
+            hands.append(b * (b - 1) // 2 + a)
+    return hands
 
 
 # Mistakes

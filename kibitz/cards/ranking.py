@@ -49,9 +49,9 @@ def _evaluated(cards: ArrayLike, sizes: tuple[int, ...], one: Any, many: Any) ->
     if word:
         return np.asarray(one(word), np.int64)
     hands = flat_hands(cards, sizes)
-    found = np.empty(len(hands), np.uint32)
-    many(hands, found)
-    return found.astype(np.int64).reshape(np.shape(cards)[:-1])
+    values = np.empty(len(hands), np.uint32)
+    many(hands, values)
+    return values.astype(np.int64).reshape(np.shape(cards)[:-1])
 
 
 def _word(cards: Sequence[Any], sizes: tuple[int, ...]) -> int:

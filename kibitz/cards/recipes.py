@@ -69,27 +69,18 @@ def _pieces(seen: int) -> int:
     return -(-Indexer([5 if seen == 2 else seen - 2]).size // SLICE[seen])
 
 
-def _preflop() -> Recipe:
-    arrays = dict.fromkeys(("wins", "ties", "squares"), ("<i8", (169,)))
-    about = "how strong hands are before the flop"
-    return Recipe("preflop", about, 1, arrays, _pieces(2), partial(_preflop_pieces, 0), 4.0)
-
-
-def _flop() -> Recipe:
-    size = (_numbers(5),)
-    arrays = {"ahead": ("<u2", size), "wins": ("<u4", size), "ties": ("<u4", size), "squares": ("<u4", size)}
-    return Recipe("flop", "how strong hands are on the flop", 1, arrays, _pieces(5), partial(_board_pieces, 5), 45.0)
-
-
-def _turn() -> Recipe:
-    size = (_numbers(6),)
-    arrays = {"ahead": ("<u2", size), "wins": ("<u2", size), "ties": ("<u2", size), "squares": ("<u4", size)}
-    return Recipe("turn", "how strong hands are on the turn", 1, arrays, _pieces(6), partial(_board_pieces, 6), 23.0)
-
-
-def _river() -> Recipe:
-    arrays = {"ahead": ("<u2", (_numbers(7),))}
-    return Recipe("river", "how strong hands are on the river", 1, arrays, _pieces(7), partial(_board_pieces, 7), 46.0)
+def _street(street: str) -> Recipe:
+    """How strong hands are on a street."""
+    seen = STREETS[street]
+    dtypes, work = {
+        2: ({"wins": "<i8", "ties": "<i8", "squares": "<i8"}, 4.0),
+        5: ({"ahead": "<u2", "wins": "<u4", "ties": "<u4", "squares": "<u4"}, 45.0),
+        6: ({"ahead": "<u2", "wins": "<u2", "ties": "<u2", "squares": "<u4"}, 23.0),
+        7: ({"ahead": "<u2"}, 46.0),
+    }[seen]
+    arrays = {name: (dtype, (_numbers(seen),)) for name, dtype in dtypes.items()}
+    make = partial(_preflop_pieces, 0) if seen == 2 else partial(_board_pieces, seen)
+    return Recipe(street, f"how strong hands are {WHEN[street]}", 1, arrays, _pieces(seen), make, work)
 
 
 def _classes() -> Recipe:
@@ -108,55 +99,54 @@ def triples_recipe() -> Recipe:
 
 
 _RECIPES: dict[str, Callable[[], Recipe]] = {
-    "preflop": _preflop, "classes": _classes, "flop": _flop, "turn": _turn, "river": _river,
+    "preflop": partial(_street, "preflop"), "classes": _classes, "flop": partial(_street, "flop"),
+    "turn": partial(_street, "turn"), "river": partial(_street, "river"),
 }  # fmt: skip
 
 
 def _board_pieces(seen: int, arrays: Arrays, lock: threading.Lock) -> Fill:
     """Boards up to names of suits, a slice a piece; a hand and board up to names of suits belongs to one of them."""
-    from kibitz.cards.kernels import strength as kernels
+    from kibitz.cards.kernels.strength import HANDS, figures_of, fill_figures, workspace
 
     boards, plan = _boards(seen - 2), Indexer([2, seen - 2])._plan
+    figures = figures_of(arrays)
 
     def fill(piece: int) -> None:
         part = boards[piece * SLICE[seen] : (piece + 1) * SLICE[seen]]
-        if "histogram" in arrays:
-            kernels.fill_histograms(part, plan, arrays["histogram"])
-        elif seen == 7:
-            kernels.fill_river(part, plan, arrays["ahead"])
-        else:
-            kernels.fill_sums(part, plan, *(arrays[name] for name in ("ahead", "wins", "ties", "squares")))
+        counts = np.zeros((HANDS, figures.histogram.shape[1]), np.uint16)
+        fill_figures(part, plan, figures, counts, workspace())
 
     return fill
 
 
 def _preflop_pieces(bins: int, arrays: Arrays, lock: threading.Lock) -> Fill:
     """Sums over all hands of a class: each of its hands has had the same when all boards are done."""
-    from kibitz.cards.kernels.strength import add_preflop
+    from kibitz.cards.kernels.strength import add_preflop, figures_of, workspace
 
     boards, weight, known = _boards(5), board_weights(), class_of()
 
     def fill(piece: int) -> None:
         part = slice(piece * SLICE[2], (piece + 1) * SLICE[2])
-        found = {name: np.zeros(169, np.int64) for name in ("wins", "ties", "squares")}
-        found["histogram"] = np.zeros((169, bins), np.int64)
-        add_preflop(boards[part], weight[part], known, *found.values())
+        sums = {name: np.zeros(169, np.int64) for name in ("wins", "ties", "squares")}
+        sums["histogram"] = np.zeros((169, bins), np.int64)
+        add_preflop(boards[part], weight[part], known, figures_of(sums), workspace())
         with lock:
             for name, array in arrays.items():
-                array += found[name]
+                array += sums[name]
 
     return fill
 
 
 def _class_pieces(arrays: Arrays, lock: threading.Lock) -> Fill:
-    from kibitz.cards.kernels.strength import add_classes
+    from kibitz.cards.kernels.strength import HANDS, add_classes, workspace
 
     boards, weight, known = _boards(5), board_weights().astype(np.int32), class_of()
 
     def fill(piece: int) -> None:
         part = slice(piece * SLICE[2], (piece + 1) * SLICE[2])
         wins = np.zeros((169, 169), np.int32)
-        add_classes(boards[part], weight[part], known, wins)
+        room = np.zeros((53, 169), np.int16), np.zeros((2, HANDS), np.uint64)
+        add_classes(boards[part], weight[part], known, wins, *room, workspace())
         with lock:
             arrays["wins"] += wins
 
@@ -170,17 +160,17 @@ def _triple_pieces(arrays: Arrays, lock: threading.Lock) -> Fill:
 
     def fill(piece: int) -> Callable[[], None]:
         part = slice(piece * TRIPLES, (piece + 1) * TRIPLES)
-        found = empty()
-        add_boards(boards[part], weight[part], known, found)
-        return lambda: add_up(found, arrays["strict"], arrays["top"], arrays["bottom"])
+        counts = empty()
+        add_boards(boards[part], weight[part], known, counts)
+        return lambda: add_up(counts, arrays["strict"], arrays["top"], arrays["bottom"])
 
     return fill
 
 
 def _boards(cards: int) -> NDArray[np.uint8]:
     """A board of each number of Indexer([cards])."""
-    made = Indexer([cards])
-    return made.unindex(np.arange(made.size)).astype(np.uint8)
+    indexer = Indexer([cards])
+    return indexer.unindex(np.arange(indexer.size)).astype(np.uint8)
 
 
 def board_weights() -> Ints:

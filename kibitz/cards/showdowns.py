@@ -1,15 +1,15 @@
 """Equities of hands and ranges of Texas hold'em against each other: two seats or more, all boards or a sample.
 
     from kibitz import cards
-    found = cards.equities(["AhKh", "QQ+, AKs", "random"], board="Qs 7c 2d")
-    [seat.equity for seat in found.seats]        # they sum to one
+    answer = cards.equities(["AhKh", "QQ+, AKs", "random"], board="Qs 7c 2d")
+    [seat.equity for seat in answer.seats]       # they sum to one
 
 Each seat draws a hand from its range; deals in which no card is there twice are as likely as the product of their
 weights says, and the rest of the board is any of the cards that are left. A seat's equity is its mean share of the pot:
 one for the best hand, an equal part where several are best.
 
 All deals and boards are enumerated where that is a matter of seconds. Otherwise they are sampled (by importance: a seat
-draws of the hands that others leave), and the standard error is told. Two ranges meet at once on a board, by running
+draws of the hands that others leave), with a standard error. Two ranges meet at once on a board, by running
 sums over hands in order of strength; where hands are few, and for three seats or more, deals are listed. What differs
 by a renaming of suits that leaves the ranges as they are is done once. One range may be averaged over the renamings
 that the others allow, which changes no equity: so AhKh against ranges without single suits is AKs against them, and
@@ -19,7 +19,6 @@ there are 134,459 boards instead of 2,598,960. The largest weight of each range 
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,14 +29,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kibitz.cards.ranges import HANDS, Floats, Ints, Range, hand_cards, parse_range
+from kibitz.cards.strengths import over
 from kibitz.core.errors import GameError
-from kibitz.core.resources import cores
-from kibitz.core.threads import together
 
 Words = NDArray[np.uint64]
 
 MOST_SEATS = 23  # two cards each and a board of five
-SAMPLES = 2_000_000  # if nothing is said
+SAMPLES = 2_000_000  # by default
 MOST_SAMPLES = 1 << 53
 SECONDS = 10.0  # of one core, about: what takes longer is sampled
 MOST_DEALS = 20_000_000  # that are listed
@@ -46,6 +44,7 @@ STEPS, SHORT = 100_000_000, 10_000_000  # of a search for all deals, and for one
 LISTING, SORTING, EVALUATING, COMPARING = 1e-7, 2.2e-5, 1.2e-8, 2.0e-9
 PIECE, SAMPLE_PIECE = 2_048, 65_536  # boards and samples that a thread takes at a time
 PIECE_SECONDS = 0.1  # that it takes for them at most, about
+NEVER = "the seats cannot all hold a hand of their range at once: there are too few cards for them"
 
 
 class Seat(NamedTuple):
@@ -74,13 +73,9 @@ class Equities(NamedTuple):
 
 
 def equities(
-    hands: Sequence[str | Range | ArrayLike],
-    board: ArrayLike | str = "",
-    samples: int | None = None,
-    seed: int = 0,
-    exact: bool = False,
-    threads: int | None = None,
-) -> Equities:
+    hands: Sequence[str | Range | ArrayLike], board: ArrayLike | str = "", samples: int | None = None, seed: int = 0,
+    exact: bool = False, threads: int | None = None,
+) -> Equities:  # fmt: skip
     """The equity of each seat. hands: for each a text as of `parse_range`, a Range, or two cards as numbers.
 
     samples: so many random deals instead of all, with random numbers from `seed`; without it they are enumerated if
@@ -94,14 +89,13 @@ def equities(
         raise GameError(f"seed={seed} should be 0 or more, and below 2^63")
     whole, shown = read_seats(hands, board)
     seats = _parted(whole, shown)
-    threads = threads or cores()
     if samples is None:
         # With the cards of others in them ranges have more symmetry, and without them fewer hands.
         plan = min(_plan(seats, shown), _plan(whole, shown), key=lambda plan: plan.seconds)
         if exact or plan.seconds <= SECONDS:
-            found = _enumerated(plan, shown, threads, insist=exact)
-            if found is not None:
-                return _told(seats, found)
+            sums = _enumerated(plan, shown, threads, insist=exact)
+            if sums is not None:
+                return _answer(seats, sums)
         samples = SAMPLES
     turns = _in_turns(seats, shown, samples, seed)
     return turns or _sampled(seats, shown, samples, seed, threads)
@@ -131,33 +125,32 @@ def read_seats(hands: Sequence[str | Range | ArrayLike], board: ArrayLike | str 
     return [seat.without(shown) for seat in seats], shown
 
 
-def _range(given: str | Range | ArrayLike) -> Range:
+def _range(source: str | Range | ArrayLike) -> Range:
     from kibitz.cards.deck import names
 
-    if isinstance(given, Range):
-        weights = np.asarray(given.weights, np.float64)
+    if isinstance(source, Range):
+        weights = np.asarray(source.weights, np.float64)
         if weights.shape != (HANDS,) or not (weights >= 0).all() or not 0 < weights.max() < math.inf:
             raise GameError(f"the weights of a range are {HANDS} numbers, 0 or more and not all 0")
-        found = given
-    elif isinstance(given, str):
-        found = parse_range(given)
+        seat = source
+    elif isinstance(source, str):
+        seat = parse_range(source)
     else:
-        cards = np.asarray(given)
+        cards = np.asarray(source)
         if cards.shape != (2,) or cards.dtype.kind not in "iu":
             raise GameError("a hand is text, a Range, or two cards as whole numbers, 0 (2c) to 51 (As)")
         _check_cards(cards, "in a hand")
-        found = Range(names(cards), np.zeros(HANDS))
-        found.weights[(hand_cards() == np.sort(cards)).all(axis=1)] = 1.0
-    return Range(found.name, found.weights / found.weights.max())
+        seat = Range(names(cards), (hand_cards() == np.sort(cards)).all(axis=1).astype(np.float64))
+    return Range(seat.name, seat.weights / seat.weights.max())
 
 
 def _check_cards(cards: NDArray[Any], where: str) -> None:
     from kibitz.cards.deck import name
 
-    held = [name(card) for card in cards.tolist()]
-    for k, card in enumerate(held):
-        if card in held[:k]:
-            raise GameError(f"the card {card} is twice {where}: {' '.join(held)}")
+    text = [name(card) for card in cards.tolist()]
+    for k, card in enumerate(text):
+        if card in text[:k]:
+            raise GameError(f"the card {card} is twice {where}: {' '.join(text)}")
 
 
 def _parted(seats: list[Range], shown: Ints) -> list[Range]:
@@ -166,33 +159,33 @@ def _parted(seats: list[Range], shown: Ints) -> list[Range]:
 
     where = dict.fromkeys(shown.tolist(), "on the board")
     known: set[int] = set()
-    found = list(seats)
+    parted = list(seats)
     while True:
-        single = [s for s, seat in enumerate(found) if seat.size == 1 and s not in known]
+        single = [s for s, seat in enumerate(parted) if seat.size == 1 and s not in known]
         if known and not single:
-            return found
+            return parted
         for s in single:
-            for card in found[s].hands[0].tolist():
+            for card in parted[s].hands[0].tolist():
                 if card in where:
                     raise GameError(f"the card {name(card)} is {where[card]} and in the hand of seat {s + 1}")
                 where[card] = f"in the hand of seat {s + 1}"
             known.add(s)
-        for s in set(range(len(found))) - known:
-            found[s] = seats[s].without(list(where))
-            if not found[s].size:
+        for s in set(range(len(parted))) - known:
+            parted[s] = seats[s].without(list(where))
+            if not parted[s].size:
                 raise GameError(
                     f"seat {s + 1} has no hand left: each of {seats[s].name!r} holds one of the known cards "
                     f"{names(sorted(where, reverse=True))}"
                 )
         if not single:
-            return found
+            return parted
 
 
 # All showdowns
 
 
 @dataclass
-class Plan:
+class EnumerationPlan:
     """How to enumerate: weights of the seats, one of them perhaps averaged, and the renamings of suits."""
 
     weights: list[Floats]
@@ -204,7 +197,7 @@ class Plan:
     flat: bool  # whether all weights of a seat are the same, so that showdowns are counted
 
 
-def _plan(seats: list[Range], shown: Ints) -> Plan:
+def _plan(seats: list[Range], shown: Ints) -> EnumerationPlan:
     """The cheapest way."""
     moved = _moved_hands()
     same = [(seat.weights[moved] == seat.weights).all(axis=1) for seat in seats]
@@ -225,7 +218,7 @@ def _plan(seats: list[Range], shown: Ints) -> Plan:
     return min(plans, key=lambda plan: plan.seconds)
 
 
-def _costed(weights: list[Floats], group: Words, scale: float, shown: Ints, flat: bool) -> Plan:
+def _costed(weights: list[Floats], group: Words, scale: float, shown: Ints, flat: bool) -> EnumerationPlan:
     sizes = [int(np.count_nonzero(each)) for each in weights]
     every = math.comb(52 - len(shown) - 2 * sizes.count(1), 5 - len(shown))
     boards = max(1, every // len(group))
@@ -233,10 +226,10 @@ def _costed(weights: list[Floats], group: Words, scale: float, shown: Ints, flat
     listed = boards * (sum(sizes) * EVALUATING + deals * len(sizes) * COMPARING)
     by_sorting = len(sizes) == 2 and boards * SORTING < listed
     seconds = every * LISTING + (boards * SORTING if by_sorting else listed)
-    return Plan(weights, group, scale, boards, by_sorting, seconds, flat)
+    return EnumerationPlan(weights, group, scale, boards, by_sorting, seconds, flat)
 
 
-class Found(NamedTuple):
+class ShowdownSums(NamedTuple):
     """Of each seat, [seats]: showdowns by weight, shares of pots summed, and standard errors of equities."""
 
     wins: Floats
@@ -247,59 +240,65 @@ class Found(NamedTuple):
     exact: bool
 
 
-def _enumerated(plan: Plan, shown: Ints, threads: int, insist: bool) -> Found | None:
+def _enumerated(plan: EnumerationPlan, shown: Ints, threads: int | None, insist: bool) -> ShowdownSums | None:
     """All showdowns; None if there are too many deals to list."""
-    from kibitz.cards.kernels import ranges as kernels
+    from kibitz.cards.kernels.ranges import meet_listed, meet_sorted
+    from kibitz.cards.kernels.strength import CARD_MASK, KINDS, MASK_OF, WIDE, workspace
 
-    masks = hand_masks()
     numbers = [np.flatnonzero(each) for each in plan.weights]
-    table = int(np.bitwise_or.reduce(card_masks()[shown], initial=np.uint64(0)))
-    common = [int(np.bitwise_and.reduce(masks[held])) for held in numbers]  # cards that a seat holds for certain
-    dead = int(np.bitwise_or.reduce(np.array([table, *common], np.uint64)))
-    left = 5 - len(shown)
+    table = _union(CARD_MASK[shown])
+    common = [np.bitwise_and.reduce(MASK_OF[hands]) for hands in numbers]  # cards that a seat holds for certain
     listed = None if plan.by_sorting else _deals(plan.weights, numbers, insist)
     if not plan.by_sorting and listed is None:
         return None
-    room = math.comb(52 - dead.bit_count(), left)
-    boards, times = np.empty(room, np.uint64), np.empty(room, np.uint8)
-    count = int(kernels.list_boards(table, dead, left, plan.group, boards, times))
+    boards, times = _boards(table, table | _union(np.array(common)), 5 - len(shown), plan.group)
     step = max(1, min(PIECE, int(PIECE_SECONDS * plan.boards / plan.seconds)))
-
-    def sort_piece(begin: int, end: int, found: Floats) -> None:
-        kernels.meet_sorted(boards[begin:end], times[begin:end], plan.weights[0], plan.weights[1], found[0])
-
-    def list_piece(begin: int, end: int, found: Floats) -> None:
-        assert listed is not None
-        kernels.meet_listed(boards[begin:end], times[begin:end], *listed, found)
-
     seats = len(plan.weights)
-    sums = _in_pieces(sort_piece if plan.by_sorting else list_piece, count, step, (seats, 3), threads) / plan.scale
+
+    def piece(part: slice) -> Floats:
+        out = np.zeros((seats, 3))
+        if listed is None:
+            room = np.zeros((KINDS, WIDE)), np.zeros((KINDS + 1, WIDE)), workspace()
+            meet_sorted(boards[part], times[part], *plan.weights, out[0], *room)
+        else:
+            values = np.zeros(len(listed[0]), np.uint32)
+            meet_listed(boards[part], times[part], *listed, out, values, np.zeros_like(out))
+        return out
+
+    sums = _in_pieces(piece, len(boards), step, (seats, 3), threads) / plan.scale
     if plan.by_sorting:
         wins, ties, met = sums[0].tolist()
         sums = np.array([[wins, ties, wins + ties / 2], [met - wins - ties, ties, met - wins - ties / 2]])
     met = float(sums[:, 2].sum())
     if met <= 0.0:
-        raise GameError(_never())
+        raise GameError(NEVER)
     if plan.flat:  # whole numbers, of which thirds were added up
         sums[:, :2] = np.rint(sums[:, :2])
         met = round(met)
-    return Found(sums[:, 0], sums[:, 1], sums[:, 2], np.zeros(seats), met, True)
+    return ShowdownSums(sums[:, 0], sums[:, 1], sums[:, 2], np.zeros(seats), met, True)
 
 
-def _deals(weights: list[Floats], numbers: list[Ints], insist: bool) -> tuple[Any, ...] | None:
-    """All deals as `meet_listed` takes them; None, or an error if they have to be, if there are too many."""
-    from kibitz.cards.kernels.ranges import walk_deals
+def _union(masks: Words) -> int:
+    return int(np.bitwise_or.reduce(masks, initial=np.uint64(0)))
 
-    seats = len(weights)
-    masks, first = np.concatenate([hand_masks()[held] for held in numbers]), _firsts(numbers)
-    chances = np.concatenate([each[held] for each, held in zip(weights, numbers, strict=True)])
-    room = 0
+
+def _boards(table: int, dead: int, left: int, group: Words) -> tuple[Words, NDArray[np.uint8]]:
+    """Boards with `left` more cards up to a group of renamings, and how many each stands for."""
+    from kibitz.cards.holdem import board_path
+    from kibitz.cards.kernels.ranges import list_boards
+
+    most = math.comb(52 - dead.bit_count(), left)
+    boards, times = np.empty(most, np.uint64), np.empty(most, np.uint8)
+    count = int(list_boards(table, dead, group, boards, times, *board_path(left)))
+    return boards[:count], times[:count]
+
+
+def _deals(weights: list[Floats], numbers: list[Ints], insist: bool) -> tuple[Words, Any] | None:
+    """The hands of all seats, and all deals; None, or an error if they have to be, if there are too many."""
+    chances = [each[hands] for each, hands in zip(weights, numbers, strict=True)]
+    size = 0
     while True:
-        arrays = np.empty((room, seats), np.int32), np.empty(room, np.uint64), np.empty(room)
-        walk = np.zeros(seats, np.int64), np.zeros(seats + 1, np.uint64)
-        count = int(walk_deals(masks, chances, first, MOST_DEALS + 1, STEPS, *arrays, *walk))
-        if count == 0:
-            raise GameError(_never())
+        count, masks, deals = _walked(numbers, chances, size, MOST_DEALS + 1, STEPS)
         if not 0 < count <= MOST_DEALS:
             if insist:
                 raise GameError(
@@ -307,17 +306,27 @@ def _deals(weights: list[Floats], numbers: list[Ints], insist: bool) -> tuple[An
                     "give narrower ranges, or samples instead"
                 )
             return None
-        if room:
-            return masks, *arrays
-        room = count
+        if size:
+            return masks, deals
+        size = count
+
+
+def _walked(numbers: list[Ints], chances: list[Floats], size: int, most: int, steps: int) -> tuple[int, Words, Any]:
+    """(how many deals, the hands of all seats, a list of the first `size` deals); an error if there is none."""
+    from kibitz.cards.kernels.ranges import DealList, RangeHands, walk_deals
+    from kibitz.cards.kernels.strength import MASK_OF
+
+    seats = len(numbers)
+    hands = RangeHands(MASK_OF[np.concatenate(numbers)], np.concatenate(chances), _firsts(numbers))
+    deals = DealList(np.empty((size, seats), np.int32), np.empty(size, np.uint64), np.empty(size))
+    count = int(walk_deals(hands, most, steps, deals, np.zeros(seats, np.int64), np.zeros(seats + 1, np.uint64)))
+    if count == 0:
+        raise GameError(NEVER)
+    return count, hands.masks, deals
 
 
 def _firsts(numbers: list[Ints]) -> Ints:
-    return np.concatenate(([0], np.cumsum([len(held) for held in numbers]))).astype(np.int64)
-
-
-def _never() -> str:
-    return "the seats cannot all hold a hand of their range at once: there are too few cards for them"
+    return np.concatenate(([0], np.cumsum([len(hands) for hands in numbers]))).astype(np.int64)
 
 
 # Samples
@@ -338,30 +347,37 @@ def _in_turns(seats: list[Range], shown: Ints, samples: int, seed: int) -> Equit
         wins, losses = losses, wins
     counts = np.array([[wins, ties], [losses, ties]], np.float64)
     shares = counts[:, 0] + counts[:, 1] / 2
-    errors = _errors(shares, counts[:, 0] + counts[:, 1] / 4, samples)
-    return _told(seats, Found(counts[:, 0], counts[:, 1], shares, errors, samples, False))
+    variance = (counts[:, 0] + counts[:, 1] / 4) / samples - (shares / samples) ** 2
+    errors = np.asarray(np.sqrt(np.maximum(0.0, variance) / samples), np.float64)  # standard errors of means of shares
+    return _answer(seats, ShowdownSums(counts[:, 0], counts[:, 1], shares, errors, samples, False))
 
 
-def _sampled(seats: list[Range], shown: Ints, samples: int, seed: int, threads: int) -> Equities:
+def _sampled(seats: list[Range], shown: Ints, samples: int, seed: int, threads: int | None) -> Equities:
     """Random deals on random boards, with weights; the narrowest range draws first."""
-    from kibitz.cards.kernels.ranges import sample_deals
+    from kibitz.cards.kernels.ranges import DrawTables, sample_deals
 
     count = len(seats)
-    flat = [seat.is_flat and seat.size == _most(seats, shown) for seat in seats]
+    most = math.comb(52 - len(shown) - 2 * sum(seat.size == 1 for seat in seats), 2)  # hands beside the known cards
+    flat = [seat.is_flat and seat.size == most for seat in seats]
     order = [int(s) for s in np.argsort([seat.size for seat in seats], kind="stable") if not flat[s]]
     drawn = [seats[s].weights / seats[s].weights.sum() for s in order]
     order += [s for s in range(count) if flat[s]]
     numbers = [np.flatnonzero(weights) for weights in drawn]
-    _check_deals(numbers)
+    if numbers:  # refuse ranges that can never be held together, as far as a short search finds out
+        if len(np.unique(hand_cards()[np.concatenate(numbers)])) < 2 * len(numbers):
+            raise GameError(NEVER)
+        _walked(numbers, [np.ones(len(hands)) for hands in numbers], 0, 1, SHORT)
     weights = np.array(drawn).reshape(-1, HANDS)
     holds = (hand_cards()[:, :, None] == np.arange(52)).any(axis=1)
-    by_card = weights @ holds.astype(np.float64)
     edges = np.concatenate([np.zeros(0), *(_edges(each) for each in drawn)])
     places = np.concatenate([np.zeros(0, np.int64), *numbers]).astype(np.uint64)
-    given = places, edges, _firsts(numbers), weights, by_card, count, shown.astype(np.uint8), seed
+    tables = DrawTables(places, edges, _firsts(numbers), weights, weights @ holds.astype(np.float64))
 
-    def piece(begin: int, end: int, found: Floats) -> None:
-        sample_deals(*given, begin, end, found)
+    def piece(part: slice) -> Floats:
+        out = np.zeros((count + 1, 5))
+        room = np.zeros(count, np.uint64), np.zeros(count, np.uint32), np.zeros(52, np.uint64)
+        sample_deals(tables, shown.astype(np.uint8), seed, part.start, part.stop, out, *room)
+        return out
 
     sums = _in_pieces(piece, samples, SAMPLE_PIECE, (count + 1, 5), threads)
     total, squares = sums[count, :2].tolist()
@@ -369,31 +385,11 @@ def _sampled(seats: list[Range], shown: Ints, samples: int, seed: int, threads: 
         raise GameError(
             "the ranges share so many cards that no sample had a hand for each seat; give wider ranges, or fewer seats"
         )
-    found = np.empty((count, 5))
-    found[order] = sums[:count]
-    wins, ties, shares = found[:, :3].T / total
-    errors = np.sqrt(np.maximum(0.0, found[:, 4] - 2 * shares * found[:, 3] + shares**2 * squares)) / total
-    return _told(seats, Found(wins * samples, ties * samples, shares * samples, errors, samples, False))
-
-
-def _check_deals(numbers: list[Ints]) -> None:
-    """Refuse ranges, the smallest first, that can never be held together; as far as a short search finds out."""
-    from kibitz.cards.kernels.ranges import walk_deals
-
-    if not numbers:
-        return
-    if len(np.unique(hand_cards()[np.concatenate(numbers)])) < 2 * len(numbers):
-        raise GameError(_never())
-    masks = np.concatenate([hand_masks()[held] for held in numbers])
-    nothing = np.empty((0, len(numbers)), np.int32), np.empty(0, np.uint64), np.empty(0)
-    walk = np.zeros(len(numbers), np.int64), np.zeros(len(numbers) + 1, np.uint64)
-    if int(walk_deals(masks, np.ones(len(masks)), _firsts(numbers), 1, SHORT, *nothing, *walk)) == 0:
-        raise GameError(_never())
-
-
-def _most(seats: list[Range], shown: Ints) -> int:
-    """How many hands can be held beside the known cards."""
-    return math.comb(52 - len(shown) - 2 * sum(seat.size == 1 for seat in seats), 2)
+    each = np.empty((count, 5))
+    each[order] = sums[:count]
+    wins, ties, shares = each[:, :3].T / total
+    errors = np.sqrt(np.maximum(0.0, each[:, 4] - 2 * shares * each[:, 3] + shares**2 * squares)) / total
+    return _answer(seats, ShowdownSums(wins * samples, ties * samples, shares * samples, errors, samples, False))
 
 
 def _edges(weights: Floats) -> Floats:
@@ -401,55 +397,22 @@ def _edges(weights: Floats) -> Floats:
     return np.asarray(sums / sums[-1], np.float64)
 
 
-def _errors(shares: Floats, squares: Floats, samples: int) -> Floats:
-    """Standard errors of means of shares."""
-    mean = shares / samples
-    return np.asarray(np.sqrt(np.maximum(0.0, squares / samples - mean**2) / samples), np.float64)
-
-
 # Small things
 
 
-def _told(seats: list[Range], found: Found) -> Equities:
-    losses = np.maximum(0.0, found.met - found.wins - found.ties)
-    each = zip(seats, found.wins, found.ties, losses, found.shares / found.met, found.error, strict=True)
-    told = tuple(Seat(seat.name, seat.size, *map(float, numbers)) for seat, *numbers in each)
-    return Equities(told, found.exact, found.met)
+def _answer(seats: list[Range], sums: ShowdownSums) -> Equities:
+    losses = np.maximum(0.0, sums.met - sums.wins - sums.ties)
+    each = zip(seats, sums.wins, sums.ties, losses, sums.shares / sums.met, sums.error, strict=True)
+    by_seat = tuple(Seat(seat.name, seat.size, *map(float, numbers)) for seat, *numbers in each)
+    return Equities(by_seat, sums.exact, sums.met)
 
 
 def _in_pieces(
-    work: Callable[[int, int, Floats], None], count: int, step: int, shape: tuple[int, ...], threads: int
+    work: Callable[[slice], Floats], count: int, step: int, shape: tuple[int, ...], threads: int | None
 ) -> Floats:
     """Sums over pieces of `step` of `count`, on some threads, in an order that does not depend on them."""
-    lock, stopped = threading.Lock(), threading.Event()
-    left = iter(range(-(-count // step)))
-    waiting: dict[int, Floats] = {}  # done before one that comes first
-    total, added = np.zeros(shape), 0
-    failed: list[BaseException] = []
-
-    def run(_: int) -> None:
-        nonlocal total, added
-        try:
-            while not stopped.is_set():
-                with lock:
-                    k = next(left, None)
-                if k is None:
-                    return
-                found = np.zeros(shape)
-                work(k * step, min((k + 1) * step, count), found)
-                with lock:
-                    waiting[k] = found
-                    while added in waiting:
-                        total = total + waiting.pop(added)
-                        added += 1
-        except BaseException as error:
-            stopped.set()
-            failed.append(error)
-
-    together(run, max(1, min(threads, -(-count // step))))
-    if failed:
-        raise failed[0]
-    return total
+    pieces = (slice(at, min(at + step, count)) for at in range(0, count, step))
+    return sum(over(work, list(pieces), threads=threads), np.zeros(shape))
 
 
 @lru_cache(1)
@@ -464,16 +427,3 @@ def _moved_hands() -> Ints:
     cards = hand_cards()
     moved = np.sort(cards[None] // 4 * 4 + _renamings()[:, cards % 4], axis=2)
     return np.asarray(moved[..., 1] * (moved[..., 1] - 1) // 2 + moved[..., 0], np.int64)
-
-
-@lru_cache(1)
-def card_masks() -> Words:
-    """[52]  each card as the kernels have it."""
-    cards = np.arange(52, dtype=np.uint64)
-    return np.asarray(np.uint64(1) << (cards // np.uint64(4) + cards % np.uint64(4) * np.uint64(16)), np.uint64)
-
-
-@lru_cache(1)
-def hand_masks() -> Words:
-    """[1326]  each hand as the kernels have it."""
-    return np.asarray(np.bitwise_or.reduce(card_masks()[hand_cards()], axis=1), np.uint64)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.boards import Boards, boards_of, pairs, renamings
+from kibitz.cards.boards import Boards, boards_of, pairs
 from kibitz.cards.isomorphism import Indexer
 from kibitz.cards.recipes import class_of, recipe
 from kibitz.cards.tables import Arrays, opened
@@ -28,9 +28,9 @@ from kibitz.core.resources import cores
 
 Ints = NDArray[np.int64]
 Table = NDArray[Any]
-Values = Callable[[NDArray[np.uint8]], Ints]  # hands with their boards [n, cards] -> what they are worth
-Heard = Callable[[int, int], None]  # pieces done, of how many
-Tell = Callable[[str, int, int], None]  # the same, of what
+Values = Callable[[NDArray[np.uint8]], Ints]  # hands with their boards [n, cards] -> their values
+Heard = Callable[[int, int], None]  # a callback: pieces done, of how many
+Tell = Callable[[str, int, int], None]  # the same, and what the pieces are of
 
 HANDS_AT_ONCE = 1 << 21  # hands of the last round in one piece of work
 HOLD_EM = (13, 4, (0, 3, 1, 1), 2)
@@ -74,49 +74,30 @@ class HandStrengths:
             left -= new
         return ways
 
-    # What kernels are given
-
-    @cached_property
-    def kernel_args(self) -> tuple[Any, ...]:
-        """(deck, place of a card in it, renamings, private cards)."""
-        return (self.boards.deck.astype(np.int64), self.boards.place.astype(np.int64),
-                renamings(self.boards.suits).astype(np.int64), self.hole)  # fmt: skip
-
     @cached_property
     def gone(self) -> np.uint64:
-        """Cards that are not in the deck, as bits."""
-        return np.uint64(sum(1 << card for card in range(52) if self.boards.place[card] < 0))
-
-    @staticmethod
-    def scratch() -> Ints:
-        from kibitz.cards.kernels.hands import SCRATCH
-
-        return np.zeros(SCRATCH, np.int64)
-
-    @property
-    def of_pairs(self) -> bool:
-        """Whether strengths come from the kernel for two private cards and hands of five to seven."""
-        return self.hole == 2 and 3 <= sum(self.boards.board) <= 5
+        """Cards that are not in the deck, as masks of ranks."""
+        return np.uint64(sum(1 << (card // 4 + card % 4 * 16) for card in range(52) if self.boards.place[card] < 0))
 
     # Strength
 
     def ahead(self, part: slice | Ints) -> NDArray[np.uint16]:
         """[boards, H]  how far ahead hands are, on some boards of the last round."""
         from kibitz.cards.kernels.hands import ahead_of_pairs, ahead_of_values
+        from kibitz.cards.kernels.strength import workspace
 
         cards = np.ascontiguousarray(self.boards.rounds[-1].cards[part])
         hands = self.boards.hands(self.last, self.hole)
-        found = np.empty((len(cards), hands), np.uint16)
-        if self.of_pairs:
-            ahead_of_pairs(cards, self.gone, found)
-            return found
+        ahead = np.empty((len(cards), hands), np.uint16)
+        if self.hole == 2 and 3 <= sum(self.boards.board) <= 5:
+            ahead_of_pairs(cards, self.gone, ahead, workspace())
+            return ahead
         places = pairs(self.boards.live(self.last), self.hole)
-        deck = self.boards.deck
         for n, board in enumerate(cards):
-            held = np.setdiff1d(deck, board)[places]
-            whole = np.concatenate((held, np.broadcast_to(board, (hands, len(board)))), axis=1)
-            ahead_of_values(self.values(whole)[None], places, found[n : n + 1])
-        return found
+            private = np.setdiff1d(self.boards.deck, board)[places]
+            whole = np.concatenate((private, np.broadcast_to(board, (hands, len(board)))), axis=1)
+            ahead_of_values(self.values(whole)[None], places, ahead[n : n + 1])
+        return ahead
 
     def pieces(self, level: int) -> list[slice]:
         """Boards of a round cut so that what continues each cut, in the round after, is a piece of work."""
@@ -137,12 +118,14 @@ class HandStrengths:
         below = self.boards.rounds[level + 1].below
         return slice(int(below[part.start]), int(below[part.stop]))
 
-    def family(self, level: int, part: slice) -> tuple[Any, ...]:
-        """(boards, their renamings, where those begin that continue them, these boards, the first of them)."""
+    def family(self, level: int, part: slice) -> Any:
+        """Some boards of a round, and those of the next that continue them."""
+        from kibitz.cards.kernels.hands import BoardFamily
+
         upper, lower = self.boards.rounds[level], self.boards.rounds[level + 1]
         inside = self.children(level, part)
-        return (upper.cards[part], upper.group[part], lower.below[part.start : part.stop + 1], lower.cards[inside],
-                inside.start)  # fmt: skip
+        return BoardFamily(upper.cards[part], upper.group[part], lower.below[part.start : part.stop + 1],
+                           lower.cards[inside], inside.start)  # fmt: skip
 
     # Means over the boards that can still come
 
@@ -166,22 +149,22 @@ class HandStrengths:
 
     def _looked_up(self, level: int, power: int) -> Table:
         from kibitz.cards.kernels.hands import look_up
+        from kibitz.cards.kernels.strength import workspace
 
         shape = self.shape(level)
         if level == 0:
-            found = _figures(opened(recipe("preflop")), power).astype(np.uint64)
             number = class_of().astype(np.int64)  # of hands a < b at b (b - 1) / 2 + a
-            sizes = np.bincount(number, minlength=169)
+            sizes = np.bincount(number, minlength=169).astype(np.uint64)
             low, high = pairs(52, 2).T
-            each: Table = (found // sizes.astype(np.uint64))[number[high * (high - 1) // 2 + low]][None]
-            return each
+            classes: Table = _figures(opened(recipe("preflop")), power).astype(np.uint64) // sizes
+            return np.asarray(classes[number[high * (high - 1) // 2 + low]][None])
         figures = _figures(opened(recipe("flop" if level == 1 else "turn")), power)
         plan = Indexer([2, sum(self.boards.board[: level + 1])])._plan
         out = np.empty(shape, np.uint32)
         cards = self.boards.rounds[level].cards
 
         def fill(part: slice) -> None:
-            look_up(cards[part], self.gone, plan, figures, out[part])
+            look_up(cards[part], self.gone, plan, figures, out[part], workspace())
 
         run(fill, [slice(at, at + 256) for at in range(0, shape[0], 256)])
         return out
@@ -204,7 +187,7 @@ class HandStrengths:
             def add(part: slice, at: int = at, out: Table = out, below: Table | None = below) -> None:
                 inside = self.children(at, part)
                 here = self.ahead(inside).astype(np.uint64) ** np.uint64(power) if below is None else below[inside]
-                add_values(*self.family(at, part), here, *self.kernel_args, self.scratch(), out[part])
+                add_values(self.family(at, part), here, self.boards.tables(self.hole), out[part])
 
             run(add, self.pieces(at), heard)
             values = out
@@ -223,7 +206,7 @@ class HandStrengths:
 
         def fill(piece: slice) -> None:
             at = slice(whole.start + piece.start, whole.start + piece.stop)
-            lift(here.above[at], here.cards[at], table, upper, *self.kernel_args, self.scratch(), out[piece])
+            lift(here.above[at], here.cards[at], table, upper, self.boards.tables(self.hole), out[piece])
 
         run(fill, [slice(a, min(a + 512, len(out))) for a in range(0, len(out), 512)])
         return out
@@ -235,27 +218,26 @@ class HandStrengths:
 
         level = self.last - 1
         here = self.boards.rounds[-1]
-        found = np.zeros((contexts, self.top + 1), np.int64)
+        counts = np.zeros((contexts, self.top + 1), np.int64)
         if level < 0:
             for part in self.pieces(0):
-                np.add.at(found[0], self.ahead(part), here.total[part][:, None])
-            return found
+                np.add.at(counts[0], self.ahead(part), here.total[part][:, None])
+            return counts
         upper = self.boards.rounds[level].cards
-
         pieces = self.pieces(level)
         step = max(1, len(pieces) // 128)  # several with one histogram, which may be larger than they are
 
         def count(some: slice) -> Ints:
-            mine = np.zeros_like(found)
+            mine, tables = np.zeros_like(counts), self.boards.tables(self.hole)
             for part in pieces[some]:
                 inside = self.children(level, part)
                 lower = here.above[inside], here.total[inside], here.cards[inside]
-                add_histogram(*lower, self.ahead(inside), context, upper, *self.kernel_args, self.scratch(), mine)
+                add_histogram(*lower, self.ahead(inside), context, upper, tables, mine)
             return mine
 
-        for each in over(count, [slice(at, at + step) for at in range(0, len(pieces), step)], heard):
-            found += each
-        return found
+        for some in over(count, [slice(at, at + step) for at in range(0, len(pieces), step)], heard):
+            counts += some
+        return counts
 
     def classes(self, level: int) -> tuple[int, Table]:
         """(how many, [B, H] their numbers) the lossless classes: hands that a renaming which leaves the board alone
@@ -264,21 +246,21 @@ class HandStrengths:
         from kibitz.cards.kernels.hands import number_classes
 
         here = self.boards.rounds[level]
-        found = np.empty(self.shape(level), np.uint32)
-        count = int(number_classes(here.cards, here.group, *self.kernel_args, self.scratch(), 0, found))
+        number = np.empty(self.shape(level), np.uint32)
+        count = int(number_classes(here.cards, here.group, self.boards.tables(self.hole), number))
         if self.hole == 1 and level == self.last:
             # Before the first round all hands were one.
             before = self.lifted(level, self.classes(level - 1)[1]).astype(np.int64) if level else np.zeros(1, np.int64)
-            ahead = self.ahead(slice(0, len(found))).astype(np.int64)
-            board = np.arange(len(found))[:, None]
+            ahead = self.ahead(slice(0, len(number))).astype(np.int64)
+            board = np.arange(len(number))[:, None]
             key = (board * (int(before.max()) + 1) + before) * (self.top + 1) + ahead
-            kinds, number = np.unique(key, return_inverse=True)
-            return len(kinds), number.reshape(found.shape).astype(np.uint32)
-        return count, found
+            kinds, merged = np.unique(key, return_inverse=True)
+            return len(kinds), merged.reshape(number.shape).astype(np.uint32)
+        return count, number
 
 
 def heard_as(tell: Tell | None, what: str) -> Heard | None:
-    """Who is told of one thing's pieces."""
+    """The callback for the pieces of one thing."""
     return None if tell is None else lambda done, of: tell(what, done, of)
 
 
@@ -294,15 +276,30 @@ def _figures(table: Arrays, power: int) -> Table:
     return np.asarray(2 * table["wins"].astype(wide) + table["ties"].astype(wide))
 
 
-def run(work: Callable[[slice], Any], parts: list[slice], heard: Heard | None = None) -> None:
+def run(
+    work: Callable[[slice], Any], parts: list[slice], heard: Heard | None = None, threads: int | None = None
+) -> None:
     """Work on parts that share nothing, on all cores."""
-    for _ in over(work, parts, heard):
+    for _ in over(work, parts, heard, threads):
         pass
 
 
-def over(work: Callable[[slice], Any], parts: list[slice], heard: Heard | None = None) -> Iterator[Any]:
-    """The results of work on parts, in order; not more of them wait than there are cores."""
-    threads = cores()
+def each(work: Callable[[int], Any], count: int, heard: Heard | None = None, threads: int | None = None) -> list[Any]:
+    """The results of work on 0, 1, ... below `count`, on all cores."""
+    return list(over(lambda part: work(part.start), [slice(k, k + 1) for k in range(count)], heard, threads))
+
+
+def over(
+    work: Callable[[slice], Any], parts: list[slice], heard: Heard | None = None, threads: int | None = None
+) -> Iterator[Any]:
+    """The results of work on parts, in order; not more of them wait than there are threads, by default all cores."""
+    threads = min(threads or cores(), len(parts))
+    if threads < 2:
+        for done, part in enumerate(parts):
+            yield work(part)
+            if heard is not None:
+                heard(done + 1, len(parts))
+        return
     with ThreadPoolExecutor(threads) as pool:
         waiting: list[Any] = []
         try:
@@ -312,8 +309,8 @@ def over(work: Callable[[slice], Any], parts: list[slice], heard: Heard | None =
                     yield waiting.pop(0).result()
                 if heard is not None:
                     heard(max(0, done + 1 - len(waiting)), len(parts))
-            for each in waiting:
-                yield each.result()
+            for later in waiting:
+                yield later.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
     if heard is not None:

@@ -43,7 +43,7 @@ EVERY = 20.0  # seconds between parts on disk: what a killed process loses
 MEMORY_SHARE, DISK_SHARE = 0.8, 0.9  # of what is free
 POLL = 0.05  # seconds between looks at the threads
 QUICK = 2.0  # seconds of a core: what takes less need not be kept
-SAID = 15.0  # seconds of a core: of what takes less, programs are told nothing
+SAID = 15.0  # seconds of a core: a table that takes less is made without a message
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Recipe:
     make: Callable[[Arrays, threading.Lock], Fill]
     work: float = 0.0  # seconds that one core takes, about
     sums: bool = False
-    by: str = ""  # who makes it, where that is worth knowing
+    by: str = ""  # the device that makes it, if not the processor
 
     @property
     def bytes(self) -> int:
@@ -95,16 +95,16 @@ def is_open(recipe: Recipe) -> bool:
 
 
 def opened(recipe: Recipe, tell: Tell | None = None) -> Arrays:
-    """The arrays of a table, read-only; it is made first if there is none. `tell` hears how that goes."""
+    """The arrays of a table, read-only; it is made first if there is none. `tell`: a callback for its progress."""
     path = home() / recipe.name
     if path not in _open:
-        found = whole(recipe)
-        if found is None:
+        arrays = whole(recipe)
+        if arrays is None:
             build(recipe, tell=tell)
-            found = whole(recipe)
-            if found is None:
+            arrays = whole(recipe)
+            if arrays is None:
                 raise ArtefactError(f"{path} was made and is damaged already: check the disk that it lies on")
-        _open[path] = found
+        _open[path] = arrays
     return _open[path]
 
 
@@ -122,12 +122,12 @@ def looked_up(recipe: Recipe, tell: Tell | None = None) -> Arrays:
 
 
 def whole(recipe: Recipe) -> Arrays | None:
-    """The table as it lies on disk, mapped, if it is there and every byte is what was written."""
+    """The table on disk, mapped, if it is there and every byte is what was written."""
     try:
-        found = store.load(home() / recipe.name, KIND, mmap=True)
+        table = store.load(home() / recipe.name, KIND, mmap=True)
     except ArtefactError:
         return None
-    return found.arrays if recipe.fits(found.arrays, found.meta) else None
+    return table.arrays if recipe.fits(table.arrays, table.meta) else None
 
 
 def maker(recipe: Recipe) -> str:
@@ -137,8 +137,9 @@ def maker(recipe: Recipe) -> str:
 
 def made_in(recipe: Recipe) -> float | None:
     """Seconds that a table which is there took when it was made; None of one that does not say."""
-    found = store.load(home() / recipe.name, KIND, mmap=True).meta.get("seconds")
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) and found >= 0.0 else None
+    seconds = store.load(home() / recipe.name, KIND, mmap=True).meta.get("seconds")
+    number = float(seconds) if isinstance(seconds, int | float) and not isinstance(seconds, bool) else -1.0
+    return number if number >= 0.0 else None
 
 
 def state(recipe: Recipe) -> str:
@@ -189,8 +190,8 @@ def check_room(recipe: Recipe) -> None:
             f"the table {recipe.name} takes {recipe.bytes / 1e9:.2f} GB of memory while it is made, and "
             f"{free / 1e9:.2f} GB are free; close other programs, or make it on a larger machine and copy {where}"
         )
-    held = sum(file.stat().st_size for file in _part_of(where / recipe.name).glob("*.bin"))
-    needed = 2 * recipe.bytes - held  # a new file lies beside the old one until it is whole
+    part = sum(file.stat().st_size for file in _part_of(where / recipe.name).glob("*.bin"))
+    needed = 2 * recipe.bytes - part  # a new file lies beside the old one until it is whole
     room = shutil.disk_usage(where).free
     if needed > DISK_SHARE * room:
         raise ArtefactError(
@@ -236,15 +237,9 @@ def _fill(
 
 
 def _wave(
-    recipe: Recipe,
-    piece: Fill,
-    done: NDArray[np.bool_],
-    threads: int,
-    tell: Tell,
-    lock: threading.Lock,
-    until: float,
+    recipe: Recipe, piece: Fill, done: NDArray[np.bool_], threads: int, tell: Tell, lock: threading.Lock, until: float,
     saves: tuple[float, Callable[[], None]] | None,
-) -> bool:
+) -> bool:  # fmt: skip
     """Work on pieces until a time; True if Ctrl-C ended it. saves: how often and how a part is written meanwhile."""
     left = iter(np.flatnonzero(~done).tolist())
     stop = threading.Event()
@@ -305,11 +300,8 @@ def _to_stderr(recipe: Recipe, done: int, pieces: int) -> None:
         print(f"kibitz: the table {recipe.name} is made and kept in {home()}", file=sys.stderr)
     elif recipe.name not in _told:
         _told.add(recipe.name)
-        print(
-            f"kibitz: making the table {recipe.name} ({recipe.about}; {recipe.bytes / 1e6:,.1f} MB, about "
-            f"{recipe.work:.0f} s of one core), once",
-            file=sys.stderr,
-        )
+        about = f"{recipe.about}; {recipe.bytes / 1e6:,.1f} MB, about {recipe.work:.0f} s of one core"
+        print(f"kibitz: making the table {recipe.name} ({about}), once", file=sys.stderr)
 
 
 _told: set[str] = set()
@@ -318,8 +310,7 @@ _teller: list[Tell | None] = [None]
 
 @contextlib.contextmanager
 def told_by(tell: Tell) -> Iterator[None]:
-    """Who hears meanwhile how far a table is that something needs without saying who should hear: commands have a line
-    of progress of their own."""
+    """The callback for tables that are made meanwhile without one of their own: commands have a line of progress."""
     before, _teller[0] = _teller[0], tell
     try:
         yield

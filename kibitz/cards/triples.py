@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.holdem import classes
+from kibitz.cards.holdem import classes, pairs_of_classes
+from kibitz.cards.ranges import hand_cards
 from kibitz.cards.recipes import class_of, triples_recipe
 from kibitz.cards.tables import Tell, opened
 from kibitz.core.errors import GameError
@@ -37,33 +38,25 @@ class Triples(NamedTuple):
 def triples_of_hands() -> Ints:
     """[169, 169, 169]  in how many ways three classes can be dealt together.
 
-    With a hand of the first class gone, n and m hands of the others are left, of which k and l hold a card: there are
-    n m - sum of k l over the cards, and hands of one class that meet themselves were taken off once too often.
+    With a hand of the first class gone, the others are pairs of the hands that are left.
     """
     number = class_of().astype(np.int64)
-    hands = np.array([(a, b) for b in range(52) for a in range(b)])
-    found = np.empty((169, 169, 169), np.int64)
+    ways = np.empty((169, 169, 169), np.int64)
     for first in range(169):
-        gone = hands[np.flatnonzero(number == first)[0]]
-        left = ~np.isin(hands, gone).any(axis=1)
-        holds = np.zeros((169, 52), np.int64)
-        for card in (0, 1):
-            np.add.at(holds, (number[left], hands[left, card]), 1)
-        count = np.bincount(number[left], minlength=169)
-        pairs = np.outer(count, count) - holds @ holds.T + np.diag(count)
-        found[first] = pairs * int((number == first).sum())
-    return found
+        hands = hand_cards()[number == first]
+        ways[first] = pairs_of_classes(hands[0]) * len(hands)
+    return ways
 
 
 def triples(tell: Tell | None = None) -> Triples:
     """All counts; the table is made first if there is none, in some twenty minutes of a core."""
-    made = opened(triples_recipe(), tell)
-    strict = np.asarray(made["strict"], np.int64)
+    table = opened(triples_recipe(), tell)
+    strict = np.asarray(table["strict"], np.int64)
     low, high = np.tril_indices(169)[::-1]
     tied = []
     for name in ("top", "bottom"):
         whole = np.empty((169, 169, 169), np.int64)
-        whole[low, high] = whole[high, low] = made[name]
+        whole[low, high] = whole[high, low] = table[name]
         whole[range(169), range(169)] *= 2  # two hands of one class are dealt in two ways
         tied.append(whole)
     top, bottom = tied
@@ -82,12 +75,12 @@ def orders(one: str, two: str, three: str) -> dict[tuple[int, int, int], int]:
         if name not in names:
             raise GameError(f"{name!r} is no hand before the flop: write AKs, AKo or QQ")
     a, b, c = (names.index(name) for name in (one, two, three))
-    found = triples()
+    counts = triples()
     return {
-        (0, 1, 2): int(found.strict[a, b, c]), (0, 2, 1): int(found.strict[a, c, b]),
-        (1, 0, 2): int(found.strict[b, a, c]), (2, 0, 1): int(found.strict[b, c, a]),
-        (1, 2, 0): int(found.strict[c, a, b]), (2, 1, 0): int(found.strict[c, b, a]),
-        (0, 0, 1): int(found.top[a, b, c]), (0, 1, 0): int(found.top[a, c, b]), (1, 0, 0): int(found.top[b, c, a]),
-        (0, 1, 1): int(found.bottom[b, c, a]), (1, 0, 1): int(found.bottom[a, c, b]),
-        (1, 1, 0): int(found.bottom[a, b, c]), (0, 0, 0): int(found.tie[a, b, c]),
+        (0, 1, 2): int(counts.strict[a, b, c]), (0, 2, 1): int(counts.strict[a, c, b]),
+        (1, 0, 2): int(counts.strict[b, a, c]), (2, 0, 1): int(counts.strict[b, c, a]),
+        (1, 2, 0): int(counts.strict[c, a, b]), (2, 1, 0): int(counts.strict[c, b, a]),
+        (0, 0, 1): int(counts.top[a, b, c]), (0, 1, 0): int(counts.top[a, c, b]), (1, 0, 0): int(counts.top[b, c, a]),
+        (0, 1, 1): int(counts.bottom[b, c, a]), (1, 0, 1): int(counts.bottom[a, c, b]),
+        (1, 1, 0): int(counts.bottom[a, b, c]), (0, 0, 0): int(counts.tie[a, b, c]),
     }  # fmt: skip

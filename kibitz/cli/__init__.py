@@ -1,4 +1,4 @@
-"""The command `kibitz`: one file a command, or two that belong together.
+"""The command `kibitz`: a file for each command, or for two that belong together.
 
 Nothing heavy is imported before a command runs, so that `kibitz --help` answers at once: NumPy, Numba, Rich
 and matplotlib are imported inside the functions that need them.
@@ -23,7 +23,7 @@ from kibitz.cli.crosstable import crosstable
 from kibitz.cli.demo import demo
 from kibitz.cli.diff import diff
 from kibitz.cli.export import export
-from kibitz.cli.incoming import import_
+from kibitz.cli.import_strategy import import_
 from kibitz.cli.info import info
 from kibitz.cli.match import match
 from kibitz.cli.names import games, solvers
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def _open_closed() -> None:
-    """Where stdin, stdout or stderr was closed (2>&-): nothing in its place, before a file of ours takes its number."""
+    """Open the null device where stdin, stdout or stderr was closed (2>&-), before a file of ours takes its number."""
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         try:
             os.fstat(number)
@@ -93,13 +93,12 @@ def _open_closed() -> None:
 
 
 def _leave(code: int) -> NoReturn:
-    """End; what can no longer be written to a full or closed stdout is told, and not as an exception in passing."""
+    """Exit. If stdout is full or closed, say so in one line instead of an exception."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        say(f"error: {error.strerror or error}")
-        code = code or WRONG
+        if not isinstance(error, BrokenPipeError):
+            say(f"error: {error.strerror or error}")
+            code = code or WRONG
     sys.exit(code)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kibitz.cli import complete
-from kibitz.cli.common import Json, check_file, console, note, print_json
-from kibitz.cli.options import checked, number
+from kibitz.cli.common import Json, check_file, note, print_json, print_pairs
+from kibitz.cli.options import argument, checked, flag, number, option
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import KibitzError, SpecError
 
@@ -18,65 +18,38 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kibitz.play.fallback import Silence
-    from kibitz.poker.acpc.client import Tally
-    from kibitz.poker.acpc.dealer import Outcome
+    from kibitz.poker.acpc.client import ClientTally
+    from kibitz.poker.acpc.dealer import DealerOutcome
 
 MOST_AGENTS = 10
-POKER_HELP = "Poker by a definition: leduc, kuhn, rhode_island, holdem.limit.2p, holdem.limit.3p, a FILE.game ..."
-Timeout = Annotated[
-    float,
-    number(
-        "--timeout",
-        metavar="S",
-        help="Seconds for an answer, from the question to its last byte; the same for a handshake.",
-    ),
-]
+POKER_HELP = "A poker game: leduc, kuhn, rhode_island, holdem.limit.2p, holdem.limit.3p, a FILE.game ..."
+AGENT_HELP = "An agent of kibitz plays for NAME, in this process: a saved strategy, uniform ... May be repeated."
+PORT_HELP = "One port for all players, who get their names as they come; 0: any. Default: a port for each."
 
 
 def acpc_client(
-    profile: Annotated[
-        str,
-        typer.Argument(
-            metavar="PROFILE",
-            help="Who plays: the path of a saved profile or blueprint, uniform, 'search(PATH)' ...",
-            show_default=False,
-        ),
-    ],
-    host: Annotated[str, typer.Argument(metavar="HOST", help="Where the dealer listens.", show_default=False)],
-    port: Annotated[str, typer.Argument(metavar="PORT", help="Its port, 1 to 65535.", show_default=False)],
+    profile: Annotated[str, argument("PROFILE", "Who plays: a saved strategy, uniform, 'search(PATH)' ...")],
+    host: Annotated[str, argument("HOST", "The host of the dealer.")],
+    port: Annotated[str, argument("PORT", "Its port, 1 to 65535.")],
     game: Annotated[
         str | None,
-        typer.Option(
-            "--game",
-            metavar="GAME",
-            help=f"{POKER_HELP} Default: the game of the saved strategy, with all bets if it has fewer.",
-        ),
+        option("--game", "GAME", f"{POKER_HELP} Default: the game of the strategy, without its action abstraction."),
     ] = None,
     seed: Annotated[
-        int | None,
-        number(
-            "--seed",
-            metavar="N",
-            help="Of the numbers that choices are drawn with. That of the dealer: as in one process. Default: one that "
-            "no opponent can guess.",
-        ),
+        int | None, number("--seed", "N", "Random seed; the dealer's seed plays as an agent there. Default: a new one.")
     ] = None,
-    duplicate: Annotated[
-        bool,
-        typer.Option("--duplicate", help="The dealer plays each deal in all seatings, as `kibitz dealer --duplicate`."),
-    ] = False,
-    wait: Annotated[
-        float, number("--wait", metavar="S", help="Seconds for the dealer's next message, before the client leaves.")
-    ] = 600.0,
+    duplicate: Annotated[bool, flag("--duplicate", "The dealer was started with --duplicate.")] = False,
+    wait: Annotated[float, number("--wait", "S", "Leave if the dealer is silent for so many seconds.")] = 600.0,
     json: Json = False,
 ) -> None:
-    """Play in a match over the ACPC protocol (version 2.0.0), with any dealer.
+    """Play a match over the ACPC protocol, with any dealer.
 
-    The strategy is asked as in kibitz's own matches, and nothing illegal is ever sent; where it has no answer it
-    calls, or checks, which is told once. The client leaves when the dealer closes the connection.
+    The protocol is that of version 2.0.0. The client leaves when the dealer closes the connection, and prints hands,
+    winnings and time. It never sends an illegal action. In an infoset that the strategy does not have it checks or
+    calls, with one warning.
 
-    A strategy of a game of fewer bets, as poker(file=holdem.nolimit.2p, bets=[0.5, 1, allin]), plays the game with all
-    of them: bets of others are read as the sizes that it knows, at random between two (the pseudo-harmonic mapping).
+    A strategy with an action abstraction, such as poker(file=holdem.nolimit.2p, bets=[0.5, 1, allin]), plays the whole
+    game: a bet of another size is read as one of the two nearest that it knows, at random (pseudo-harmonic mapping).
 
     \b
     Examples:
@@ -93,24 +66,24 @@ def acpc_client(
         from kibitz.poker.acpc.seats import poker_game, poker_machine
         from kibitz.poker.acpc.wire import connected
 
-        named = game if game is not None else game_of([profile])
-        if named is None:
-            raise SpecError(f"which game {profile:.200} should play is not said: name it by --game")
-        rules = poker_game(named)
+        text = game if game is not None else game_of([profile])
+        if text is None:
+            raise SpecError(f"{profile:.200} does not say which game it plays: name one by --game")
+        rules = poker_game(text)
         if game is None:
-            rules = getattr(rules, "whole", rules)  # elsewhere nobody knows of our bets
+            rules = getattr(rules, "whole", rules)  # a dealer does not know our action abstraction
         machine = poker_machine(rules)
         mind = agent(profile, machine)
         player = Client(rules, machine, mind, seed, duplicate, note)
         watch.phase(f"connecting to {host}")
         connection = connected(host, where, wait)
 
-        def told(tally: Tally) -> None:
+        def progress(tally: ClientTally) -> None:
             watch.phase(f"hand {tally.hands:,}: {tally.total:+g} chips")
 
         try:
             watch.phase("waiting for the first hand")
-            tally = player.play(connection, wait, told)
+            tally = player.play(connection, wait, progress)
         finally:
             connection.close()
     from kibitz.play.fallback import silence_of
@@ -119,66 +92,32 @@ def acpc_client(
 
 
 def dealer(
-    game: Annotated[
-        str, typer.Argument(metavar="GAME", help=POKER_HELP, show_default=False, autocompletion=complete.games)
-    ],
-    hands: Annotated[int, number("--hands", metavar="N", help="Hands of the match, at most 10,000,000.")] = 1000,
-    seed: Annotated[
-        int | None,
-        number(
-            "--seed",
-            metavar="N",
-            help="The same seed deals the same cards, those of `kibitz match`. Default: one that nobody can guess; the "
-            "log names it.",
-        ),
-    ] = None,
-    players: Annotated[
-        str | None,
-        typer.Option("--players", metavar="A,B[,C]", help="Names. Default: player1,player2[,player3]."),
-    ] = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--agent",
-            metavar="NAME=PROFILE",
-            help="An agent of kibitz plays for NAME, in this process: a saved strategy, uniform ... May be repeated.",
-        ),
-    ] = None,
+    game: Annotated[str, argument("GAME", POKER_HELP, complete.games)],
+    hands: Annotated[int, number("--hands", "N", "Hands of the match, at most 10,000,000.")] = 1000,
+    seed: Annotated[int | None, number("--seed", "N", "Random seed, as in `kibitz match`. Default: a new one.")] = None,
+    players: Annotated[str | None, option("--players", "A,B[,C]", "Names. Default: player1,player2[,player3].")] = None,
+    agent: Annotated[list[str] | None, option("--agent", "NAME=PROFILE", AGENT_HELP)] = None,
     duplicate: Annotated[
-        bool,
-        typer.Option("--duplicate", help="Play each deal in all seatings: N is a multiple of 2, of 6 for three."),
+        bool, flag("--duplicate", "Play each deal in all seatings: N is a multiple of 2, or of 6 with three players.")
     ] = False,
-    host: Annotated[str, typer.Option("--host", metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[
-        int | None,
-        number(
-            "--port",
-            metavar="N",
-            help="One port for all players, who get their names as they come; 0: any. Default: a port for each.",
-        ),
-    ] = None,
-    timeout: Timeout = 10.0,
-    wait: Annotated[float, number("--wait", metavar="S", help="Seconds in which all players must have come.")] = 300.0,
-    late: Annotated[
-        int, number("--late", metavar="N", help="Answers of a player that may be late, in the whole match.")
-    ] = 5,
-    log: Annotated[
-        Path | None, typer.Option("--log", metavar="FILE", help="Write the match here, in the ACPC format.")
-    ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on with the match of --log: its hands are checked, and the next are played."),
-    ] = False,
+    host: Annotated[str, option("--host", "HOST", "The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int | None, number("--port", "N", PORT_HELP)] = None,
+    timeout: Annotated[float, number("--timeout", "S", "Seconds for an answer, or for a handshake.")] = 10.0,
+    wait: Annotated[float, number("--wait", "S", "Seconds in which all players must have come.")] = 300.0,
+    late: Annotated[int, number("--late", "N", "Late answers that a player may give in the match.")] = 5,
+    log: Annotated[Path | None, option("--log", "FILE", "Write the match here, in the ACPC format.")] = None,
+    resume: Annotated[bool, flag("--resume", "Check the hands in --log, and continue that match.")] = False,
     json: Json = False,
 ) -> None:
-    """Deal a match over the ACPC protocol (version 2.0.0) to two or three players.
+    """Deal a match over the ACPC protocol.
 
-    Each player has a port, which is printed; agents of kibitz may take seats in this process. Players move on by a
-    seat after each hand, or with --duplicate play each deal in all seatings, as in `kibitz match`.
+    There are two or three players; the protocol is that of version 2.0.0. The port of each player is printed at the
+    start, and what each won at the end. Agents of kibitz may play in this process. Players move on by a seat after each
+    hand; with --duplicate each deal is played in all seatings.
 
     An invalid or late answer counts as a call or check, or as a fold where no call is possible. A player whose
     connection is lost, who is late more often than --late, or who has not come within --wait plays fold, or check
-    where that is free, for the rest of the match. The others play on, and their results are kept.
+    where that is free, for the rest of the match. The others play on.
 
     \b
     Examples:
@@ -189,12 +128,12 @@ def dealer(
       kibitz dealer leduc --hands 100 --agent player2=uniform --port 20001
     """
     check_file(log, "--log", ())
-    given = _agents(agent or [])
+    agents = _agents(agent or [])
     with Watch(not json) as watch:
         watch.phase("reading the players")
         from kibitz.poker.acpc.dealer import Dealer
 
-        match = Dealer(game, hands, seed, players, given, duplicate, log, resume, timeout, wait, late, note)
+        match = Dealer(game, hands, seed, players, agents, duplicate, log, resume, timeout, wait, late, note)
         try:
             names = match.awaited
             for name, place in match.open(host, port):
@@ -202,13 +141,13 @@ def dealer(
                 (say if json else typer.echo)(f"{who}: kibitz acpc-client PROFILE {shlex.quote(host)} {place}")
             watch.phase(f"waiting for {', '.join(names)}" if names else "playing")
 
-            def told(played: int, totals: Sequence[float]) -> None:
+            def progress(played: int, totals: Sequence[float]) -> None:
                 watch.phase(f"hand {played:,} of {hands:,}: " + ", ".join(f"{total:+g}" for total in totals))
 
-            outcome = match.play(told)
+            outcome = match.play(progress)
         except KeyboardInterrupt:
             if log is not None:
-                note(f"the hands that were played are in {log}: go on by the same command with --resume")
+                note(f"the hands that were played are in {log}: continue by the same command with --resume")
             raise
         finally:
             match.close()
@@ -221,47 +160,48 @@ def _port(text: str) -> int:
     return int(checked("--port", int(text)))
 
 
-def _agents(given: list[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for each in given:
+def _agents(texts: list[str]) -> dict[str, str]:
+    """name -> who plays for it."""
+    agents: dict[str, str] = {}
+    for each in texts:
         name, sign, profile = each.partition("=")
         if not (name and sign and profile.strip()):
-            raise SpecError(f"--agent {each:.80} should read NAME=PROFILE, as bob=uniform")
-        if name in found or len(found) == MOST_AGENTS:
+            raise SpecError(f"--agent {each:.80} should read NAME=PROFILE, such as bob=uniform")
+        if name in agents or len(agents) == MOST_AGENTS:
             raise SpecError(f"--agent {name:.80} is given twice: each player has one")
-        found[name] = profile
-    return found
+        agents[name] = profile
+    return agents
 
 
-def _print_tally(tally: Tally, profile: str, game: str, silence: Silence | None, json: bool) -> None:
+def _print_tally(tally: ClientTally, profile: str, game: str, silence: Silence | None, json: bool) -> None:
     hands = tally.hands
     if json:
-        data: dict[str, Any] = {"player": profile, "game": game, "hands": hands, "total": tally.total}
-        data |= {"untold": tally.untold, "ended": tally.ended, "seconds": tally.seconds}
-        data |= {"silence": None if silence is None else silence.data()}
-        print_json(data)
+        print_json({
+            "player": profile, "game": game, "hands": hands, "total": tally.total, "untold": tally.untold,
+            "ended": tally.ended, "seconds": tally.seconds, "silence": None if silence is None else silence.data(),
+        })  # fmt: skip
     else:
-        from kibitz.report.text import duration, pairs, plain
+        from kibitz.report.text import duration, plain
 
-        told = hands - tally.untold
+        known = hands - tally.untold
         rows = [
             ("player", plain(profile)),
             ("game", plain(game)),
-            ("hands", f"{hands:,}" + (f", of {tally.untold:,} the end was not told" if tally.untold else "")),
-            ("won", f"{tally.total:+g} chips" + (f", {tally.total / told:+.4f} a hand" if told else "")),
+            ("hands", f"{hands:,}" + (f", {tally.untold:,} of them without a result" if tally.untold else "")),
+            ("won", f"{tally.total:+g} chips" + (f", {tally.total / known:+.4f} a hand" if known else "")),
             *([("strategy", str(silence))] if silence is not None else []),
             ("time", duration(tally.seconds)),
         ]
-        console().print(pairs(rows))
+        print_pairs(rows)
     if not tally.ended:
         raise KibitzError(f"the dealer left in the middle of a hand, after {hands:,} hands")
 
 
-def _print_outcome(outcome: Outcome, game: str, seed: int, log: Path | None, json: bool) -> None:
+def _print_outcome(outcome: DealerOutcome, game: str, seed: int, log: Path | None, json: bool) -> None:
     if json:
         print_json({"game": game, "seed": seed, "log": None if log is None else str(log), **outcome.data()})
         return
-    from kibitz.report.text import duration, pairs, plain
+    from kibitz.report.text import duration, plain
 
     rows = [("game", plain(game)), ("seed", str(seed))]
     before = f", {outcome.resumed:,} of them from the log" if outcome.resumed else ""
@@ -274,4 +214,4 @@ def _print_outcome(outcome: Outcome, game: str, seed: int, log: Path | None, jso
     if log is not None:
         rows.append(("log", plain(str(log))))
     rows.append(("time", duration(outcome.seconds)))
-    console().print(pairs(rows))
+    print_pairs(rows)

@@ -6,30 +6,23 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from kibitz.cli.common import check_file, console
-from kibitz.cli.options import number
+from kibitz.cli.options import flag, number, option
 
 
 def bench(
-    seconds: Annotated[float, number("--seconds", metavar="SECONDS", help="Time to spend on each figure.")] = 2.0,
-    quick: Annotated[bool, typer.Option("--quick", help="Measure a few figures only.")] = False,
-    json_path: Annotated[
-        Path | None, typer.Option("--json", metavar="PATH", help="Write the figures to a JSON file.")
-    ] = None,
-    markdown_path: Annotated[
-        Path | None, typer.Option("--markdown", metavar="PATH", help="Write the figures as a Markdown table.")
-    ] = None,
-    only: Annotated[
-        str | None, typer.Option("--only", metavar="TEXT", help="Measure only this; an unknown name lists all.")
-    ] = None,
+    seconds: Annotated[float, number("--seconds", "SECONDS", "Time to spend on each figure.")] = 2.0,
+    quick: Annotated[bool, flag("--quick", "Measure a few figures only.")] = False,
+    json_path: Annotated[Path | None, option("--json", "PATH", "Write the figures to a JSON file.")] = None,
+    markdown_path: Annotated[Path | None, option("--markdown", "PATH", "Write the figures as a Markdown file.")] = None,
+    only: Annotated[str | None, option("--only", "TEXT", "Measure only this; an unknown name lists all.")] = None,
     peers_python: Annotated[
-        str | None,
-        typer.Option("--peers-python", metavar="PATH", help="The Python with the other programs. Default: this one."),
+        str | None, option("--peers-python", "PATH", "The Python with the other programs. Default: this one.")
     ] = None,
 ) -> None:
-    """Measure speed on this machine, next to other programs that are installed.
+    """Measure speed on this machine, and print a table.
+
+    Other programs that are installed are measured next to kibitz.
 
     \b
     Examples:
@@ -40,7 +33,7 @@ def bench(
     check_file(json_path, "--json", (".json",))
     check_file(markdown_path, "--markdown", (".md",))
     from kibitz.bench.bench import bench as measure
-    from kibitz.report.page import print_markdown
+    from kibitz.report.tables import print_markdown
 
     measure(
         seconds=seconds, quick=quick, json_path=json_path, markdown_path=markdown_path, only=only,

@@ -7,38 +7,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, console, print_json, telling
-from kibitz.cli.options import number
+from kibitz.cli.common import INTERRUPTED, Json, console, print_data, print_json, print_pairs, print_table, telling
+from kibitz.cli.options import Seed, Threads, argument, flag, number, option
 from kibitz.cli.watch import Watch, say
 
 if TYPE_CHECKING:
     from kibitz.cards import Equities
-    from kibitz.cards.tables import Recipe
 
 cards = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
 
 ROWS = 10  # of the histogram that is printed
 BAR = 40  # characters of its longest bar
 STATES = {
-    "made": "made, sha256 right",
-    "damaged": "damaged: will be made anew",
-    "part": "begun",
-    "missing": "not made",
-}
+    "made": "made, sha256 right", "damaged": "damaged: will be made anew", "part": "begun", "missing": "not made",
+}  # fmt: skip
 
-Board = Annotated[
-    str, typer.Option("--board", metavar="CARDS", help="Cards on the table, such as 'Qs 7c 2d'.", show_default=False)
-]
-Bins = Annotated[int, number("--bins", metavar="N", help="Bins of the histograms.")]
+Board = Annotated[str, option("--board", "CARDS", "Cards on the table, such as 'Qs 7c 2d'.")]
+Bins = Annotated[int, number("--bins", "N", "Bins of the histograms.")]
 
 
 @cards.callback()
 def about() -> None:
-    """Say how strong hands of Texas hold'em are, and make the tables for it.
+    """Compute strengths and equities of hold'em hands.
 
-    The strength of a hand on the river, HS, is its chance against a random hand, ties counting half; before the river
-    E[HS] and E[HS²] are means over all boards that can still come. These figures are exact. Equities of hands and
-    ranges against each other are exact where all showdowns can be counted in some seconds.
+    HS, the strength of a hand, is its chance to win against a random hand, ties counting half. Before the river E[HS]
+    and E[HS²] are means over all boards that can still come. These figures are exact. Equities of hands and ranges are
+    exact if all showdowns can be counted in some seconds.
 
     \b
     Examples:
@@ -51,14 +45,15 @@ def about() -> None:
 
 @cards.command()
 def show(
-    hand: Annotated[str, typer.Argument(metavar="HAND", help="Two cards, such as 'Ah Kd'.", show_default=False)],
+    hand: Annotated[str, argument("HAND", "Two cards, such as 'Ah Kd'.")],
     board: Board = "",
     bins: Bins = 50,
     json: Json = False,
 ) -> None:
-    """Show how strong a hand is: HS, E[HS], E[HS²], wins and ties, and where its strength ends on the river.
+    """Print the strength of a hand.
 
-    On a board it is worked out on the spot. Before the flop a small table is made on first use, in a few seconds.
+    It prints HS, E[HS], E[HS²], wins and ties, and a histogram of the strength on the river. Before the flop this needs
+    a small table, which is made on first use in a few seconds.
 
     \b
     Examples:
@@ -67,57 +62,44 @@ def show(
       kibitz cards show 'Th 9h' --board '8h 7h 2c Ad' --json
     """
     from kibitz import cards as of
+    from kibitz.cards import tables
     from kibitz.cards.holdem import check
     from kibitz.cards.recipes import checked_bins, histogram_recipe, recipe
 
-    held, shown = of.parse(hand), of.parse(board)
-    check(held, shown)
+    hole, shown = of.parse(hand), of.parse(board)
+    check(hole, shown)
     checked_bins(bins)
     with Watch(not json) as watch:
         watch.phase("loading compiled code")
-        if not len(shown) and len(held) == 2:
-            for made in (recipe("preflop"), histogram_recipe("preflop")):
-                _open(made, watch)
-        found, count = of.strength(held, shown), of.counts(held, shown)
-        ends = of.histogram(held, shown, bins)
-    wins, ties, losses = (int(each) for each in count)
-    now = float(found.hs)
+        if not len(shown) and len(hole) == 2:
+            for table in (recipe("preflop"), histogram_recipe("preflop")):
+                tables.opened(table, telling(watch))
+        strength, histogram = of.strength(hole, shown), of.histogram(hole, shown, bins)
+        wins, ties, losses = (int(count) for count in of.counts(hole, shown))
+    now = float(strength.hs)
     data: dict[str, Any] = {
-        "hand": of.names(held),
-        "board": of.names(shown),
-        "category": of.category(int(of.evaluate([*held, *shown]))) if len(shown) else None,
-        "hs": None if now != now else now,
-        "ehs": float(found.ehs),
-        "ehs2": float(found.ehs2),
-        "wins": wins,
-        "ties": ties,
-        "losses": losses,
-        "boards": int(ends.sum()),
-        "histogram": ends.tolist(),
-    }
-    if json:
-        print_json(data)
-    else:
-        _print_hand(data)
+        "hand": of.names(hole), "board": of.names(shown),
+        "category": of.category(int(of.evaluate([*hole, *shown]))) if len(shown) else None,
+        "hs": None if now != now else now, "ehs": float(strength.ehs), "ehs2": float(strength.ehs2), "wins": wins,
+        "ties": ties, "losses": losses, "boards": int(histogram.sum()), "histogram": histogram.tolist(),
+    }  # fmt: skip
+    print_data(data, json, _print_hand)
 
 
 @cards.command()
 def equity(
-    hands: Annotated[
-        list[str], typer.Argument(metavar="HAND", help="A hand or range for each seat.", show_default=False)
-    ],
+    hands: Annotated[list[str], argument("HAND", "A hand or range for each player.")],
     board: Board = "",
-    samples: Annotated[
-        int | None, number("--samples", metavar="N", help="Random showdowns instead of all, or instead of 2,000,000.")
-    ] = None,
-    seed: Annotated[int, number("--seed", metavar="N", help="Of the random showdowns.")] = 0,
-    exact: Annotated[bool, typer.Option("--exact", help="Count all showdowns, however long that takes.")] = False,
+    samples: Annotated[int | None, number("--samples", "N", "Draw so many showdowns instead of counting all.")] = None,
+    seed: Seed = 0,
+    exact: Annotated[bool, flag("--exact", "Count all showdowns, however long that takes.")] = False,
     json: Json = False,
 ) -> None:
-    """Compute the equity of hands and ranges against each other: how often each seat wins and ties, and its share.
+    """Compute the equity of hands and ranges.
 
-    There are 2 to 23 seats. All showdowns are counted if that takes some seconds. Otherwise random ones are drawn, and
-    the standard error is shown. Two ranges are counted on any flop, and before it unless both name single cards.
+    It prints the share of the pot, the wins and the ties of each player. There are 2 to 23 players. All showdowns are
+    counted if that takes some seconds; otherwise 2,000,000 are drawn at random, and the standard error is printed. Two
+    ranges are counted exactly on any flop, and also before it unless both name single cards.
 
     A range is a list of items with commas between them. Each item may have a weight:
 
@@ -142,40 +124,33 @@ def equity(
       kibitz cards equity AhKh 'TT+,AQs+:0.5' random --samples 1000000
     """
     from kibitz import cards as of
+    from kibitz.cards import tables
     from kibitz.cards.ranges import needs_table
     from kibitz.cards.recipes import recipe
 
     shown = of.parse(board)
-    tabled = [needs_table(text) for text in hands]  # reads all of them before any work
+    needs = [needs_table(text) for text in hands]  # reads all of them before any work
     with Watch(not json) as watch:
         watch.phase("loading compiled code")
-        if any(tabled):
-            _open(recipe("preflop"), watch)
-        found = of.equities(hands, shown, samples, seed, exact)
-    data = _equity_data(found, of.names(shown), None if found.exact else seed)
-    if json:
-        print_json(data)
-    else:
-        _print_equity(data)
+        if any(needs):
+            tables.opened(recipe("preflop"), telling(watch))
+        equities = of.equities(hands, shown, samples, seed, exact)
+    print_data(_equity_data(equities, of.names(shown), None if equities.exact else seed), json, _print_equity)
 
 
 @cards.command()
 def build(
-    only: Annotated[
-        list[str] | None,
-        typer.Option("--only", metavar="TABLE", help="This table; may be given again. A wrong name lists them."),
-    ] = None,
+    only: Annotated[list[str] | None, option("--only", "TABLE", "Only this one. A wrong name lists them.")] = None,
     bins: Bins = 50,
-    threads: Annotated[
-        int | None, number("--threads", metavar="N", help="Cores to use; the table is the same. Default: all.")
-    ] = None,
-    anew: Annotated[bool, typer.Option("--anew", help="Make tables even if they are there.")] = False,
+    threads: Threads = None,
+    anew: Annotated[bool, flag("--anew", "Make tables even if they are there.")] = False,
     json: Json = False,
 ) -> None:
-    """Make the tables of hand strength, and keep them in the cache directory ($KIBITZ_CACHE).
+    """Make the tables of hand strength.
 
-    All of them take 1.2 GB on disk, 1 GB of memory, and four minutes of one core, so two minutes on two. Each is also
-    made when something first needs it. Ctrl-C keeps what is done, and the same command goes on from there.
+    They are kept in the cache directory ($KIBITZ_CACHE). A line is printed for each table. All of them take 1.2 GB on
+    disk, 1 GB of memory, and four minutes of one core. Each is also made when something first needs it. Ctrl-C keeps
+    what is done, and the same command continues.
 
     \b
     Examples:
@@ -188,98 +163,80 @@ def build(
     from kibitz.report.text import duration, size
 
     wanted = [recipe(name) for name in only] if only else all_recipes(bins)
-    told: list[dict[str, Any]] = []
-    for made in wanted:
+    rows: list[dict[str, Any]] = []
+    for table in wanted:
         began = time.perf_counter()
         try:
             with Watch(not json) as watch:
-                watch.phase(f"making {made.name}")
-                new = tables.build(made, threads, telling(watch), anew=anew)
+                watch.phase(f"making {table.name}")
+                new = tables.build(table, threads, telling(watch), anew=anew)
         except KeyboardInterrupt:
-            say("stopped; what is done is kept: the same command goes on from there")
+            say("stopped; what is done is kept: the same command continues")
             raise typer.Exit(INTERRUPTED) from None
         seconds = time.perf_counter() - began
-        told.append({"table": made.name, "bytes": made.bytes, "made": new, "seconds": seconds})
+        rows.append({"table": table.name, "bytes": table.bytes, "made": new, "seconds": seconds})
         if not json:
             how = f"made in {duration(seconds)}" if new else "was there already"
-            typer.echo(f"{made.name:<24}{size(made.bytes):>8}  {how}")
+            typer.echo(f"{table.name:<24}{size(table.bytes):>8}  {how}")
     if json:
-        print_json({"home": str(tables.home()), "tables": told})
+        print_json({"home": str(tables.home()), "tables": rows})
 
 
 @cards.command()
 def info(bins: Bins = 50, json: Json = False) -> None:
-    """List the tables: which are made, how large they are, where they lie, and whether every byte is as it was written.
+    """List the tables of hand strength.
+
+    It prints their sizes, where they are, and whether they are there and undamaged.
 
     \b
     Examples:
       kibitz cards info
       kibitz cards info --json
     """
-    from rich import box
-    from rich.table import Table
-
     from kibitz.cards import tables
     from kibitz.cards.recipes import all_recipes
     from kibitz.report.text import size
 
     rows: list[dict[str, Any]] = [
-        {"table": made.name, "about": made.about, "bytes": made.bytes, "state": tables.state(made)}
-        for made in all_recipes(bins)
+        {"table": table.name, "about": table.about, "bytes": table.bytes, "state": tables.state(table)}
+        for table in all_recipes(bins)
     ]
     if json:
         print_json({"home": str(tables.home()), "tables": rows})
         return
-    page = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for name in ("table", "size", "state", "what it is"):
-        page.add_column(name, justify="right" if name == "size" else "left", overflow="fold")
-    for row in rows:
-        page.add_row(row["table"], size(row["bytes"]), STATES[row["state"]], row["about"])
-    console().print(page)
-    typer.echo(f"\nThey lie in {tables.home()}. `kibitz cards build` makes those that are not there.")
+    cells = [(row["table"], size(row["bytes"]), STATES[row["state"]], row["about"]) for row in rows]
+    print_table(("table", "size", "state", "what it is"), cells, (0, 2, 3))
+    typer.echo(f"\nThey are in {tables.home()}. `kibitz cards build` makes those that are not there.")
 
 
-# Tables
-
-
-def _open(made: Recipe, watch: Watch) -> None:
-    from kibitz.cards import tables
-
-    tables.opened(made, telling(watch))
-
-
-# Hands
-
-
-def _equity_data(found: Equities, board: str, seed: int | None) -> dict[str, Any]:
+def _equity_data(equities: Equities, board: str, seed: int | None) -> dict[str, Any]:
     """Equities for --json; of two seats also as counts of the first one."""
-    whole: Any = round if found.whole else float
-    first, other, *more = found.seats
+    whole: Any = round if equities.whole else float
+    first, other, *more = equities.seats
     two = {
         "hand": first.name, "other": other.name, "board": board, "equity": first.equity, "wins": whole(first.wins),
         "ties": whole(first.ties), "losses": whole(first.losses),
     }  # fmt: skip
     return {
         **({"board": board} if more else two),
-        "samples": None if found.exact else round(found.showdowns),
+        "samples": None if equities.exact else round(equities.showdowns),
         "seed": seed,
-        "exact": found.exact,
-        "showdowns": round(found.showdowns) if float(found.showdowns).is_integer() else found.showdowns,
+        "exact": equities.exact,
+        "showdowns": round(equities.showdowns) if float(equities.showdowns).is_integer() else equities.showdowns,
         "seats": [
             {
                 "range": seat.name, "hands": seat.hands, "equity": seat.equity, "error": seat.error,
-                "win": seat.wins / found.showdowns, "tie": seat.ties / found.showdowns,
-                "lose": seat.losses / found.showdowns,
+                "win": seat.wins / equities.showdowns, "tie": seat.ties / equities.showdowns,
+                "lose": seat.losses / equities.showdowns,
             }
-            for seat in found.seats
+            for seat in equities.seats
         ],
     }  # fmt: skip
 
 
 def _print_hand(data: dict[str, Any]) -> None:
-    from kibitz.report.text import bar, pairs, percent
+    from kibitz.report.text import bar, percent
 
-    page = console()
     met = data["wins"] + data["ties"] + data["losses"]
     rows = [("hand", data["hand"])]
     if data["board"]:
@@ -291,9 +248,10 @@ def _print_hand(data: dict[str, Any]) -> None:
         rows.append(("E[HS²]", f"{data['ehs2']:.6f}"))
     for name in ("wins", "ties", "losses"):
         rows.append((name, f"{data[name]:>13,}  {percent(data[name] / met)}"))
-    page.print(pairs(rows))
+    print_pairs(rows)
     if data["boards"] == 1:
         return
+    blocks = console().encoding.startswith("utf")
     count = len(data["histogram"])
     step = -(-count // ROWS)
     sums = [sum(data["histogram"][k : k + step]) for k in range(0, count, step)]
@@ -301,36 +259,27 @@ def _print_hand(data: dict[str, Any]) -> None:
     typer.echo("\nHS on the river")
     for k, total in enumerate(sums):
         low, high = k * step / count, min(1.0, (k + 1) * step / count)
-        drawn = bar(total / most, BAR) if page.encoding.startswith("utf") else "#" * round(BAR * total / most)
+        drawn = bar(total / most, BAR) if blocks else "#" * round(BAR * total / most)
         typer.echo(f"  {low:.2f} to {high:.2f}  {percent(total / data['boards']):>6}  {drawn}".rstrip())
 
 
 def _print_equity(data: dict[str, Any]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
     from kibitz.report.text import percent, plain
 
-    page = console()
     if data["board"]:
         typer.echo(f"board {data['board']}\n")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for name in ("seat", "hand or range", "hands", "equity", *(() if data["exact"] else ("error",)), "win", "tie"):
-        table.add_column(name, justify="left" if name == "hand or range" else "right", overflow="fold")
-    for k, seat in enumerate(data["seats"], 1):
-        error = () if data["exact"] else (f"{seat['error']:.6f}",)
-        shares = percent(seat["win"]), percent(seat["tie"])
-        items = Text(plain(seat["range"]).replace(", ", ",").replace(",", ", "))  # so that it can be broken there
-        table.add_row(f"{k}", items, f"{seat['hands']:,}", f"{seat['equity']:.6f}", *error, *shares)
-    page.print(table)
+    exact = data["exact"]
+    cells = [  # a range may be broken after its commas
+        [f"{k}", plain(seat["range"]).replace(", ", ",").replace(",", ", "), f"{seat['hands']:,}",
+         f"{seat['equity']:.6f}", *([] if exact else [f"{seat['error']:.6f}"]), percent(seat["win"]),
+         percent(seat["tie"])]
+        for k, seat in enumerate(data["seats"], 1)
+    ]  # fmt: skip
+    error = () if exact else ("error",)
+    print_table(("player", "hand or range", "hands", "equity", *error, "win", "tie"), cells, (1,), least=8)
     count = data["showdowns"]
     met = f"{count:,}" if isinstance(count, int) else f"{count:,.1f} (by weight)"
-    if data["exact"]:
-        told = f"Equity is the share of the pot over all of {met} showdowns."
-    else:
-        told = (
-            f"Equity is the share of the pot over a sample of {met} showdowns (seed {data['seed']}), and error is the "
-            "standard error."
-        )
-    page.print(f"\n{told}")
+    over = f"all of {met} showdowns." if exact else (
+        f"a sample of {met} showdowns (seed {data['seed']}), and error is the standard error."
+    )
+    console().print(f"\nEquity is the share of the pot over {over}")

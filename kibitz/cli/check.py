@@ -1,4 +1,4 @@
-"""kibitz check: hold a game against what every game keeps to."""
+"""kibitz check: test that a game's rules keep to what every game must."""
 
 from __future__ import annotations
 
@@ -8,26 +8,21 @@ from typing import Annotated
 import typer
 
 from kibitz.cli.common import WRONG, Json, console, print_json
-from kibitz.cli.options import number
+from kibitz.cli.options import Seed, argument, option
 from kibitz.cli.watch import Watch
 
 
 def check(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="Such as my_game.py:MyGame.", show_default=False)],
-    how: Annotated[
-        str,
-        typer.Option(
-            "--how", metavar="HOW", help="Walk it by its compiled rules, its tree, or its rules in Python (plain)."
-        ),
-    ] = "auto",
-    seed: Annotated[int, number("--seed", metavar="N", help="For the random play.")] = 1,
+    game: Annotated[str, argument("GAME", "Such as my_game.py:MyGame.")],
+    how: Annotated[str, option("--how", "HOW", "Play by compiled rules, the tree, or plain rules.")] = "auto",
+    seed: Seed = 1,
     json: Json = False,
 ) -> None:
-    """Check a game: its rules, its rows, training, matches, agents and search.
+    """Test the rules of a game by random play.
 
-    Random play and a little training look for mistakes: infosets with different actions, views that tell secrets,
-    compiled rules that are not the rules, training that does not repeat. What is found is told in a sentence, with
-    exit code 2. A check that does not apply is marked with a dash.
+    It prints a line for each test. It looks for infosets with different actions, views that tell secrets, compiled
+    rules that differ from the rules, and training that does not repeat. A fault is explained in a sentence, with exit
+    code 2. A test that does not apply is marked with a dash.
 
     \b
     Examples:
@@ -44,14 +39,14 @@ def check(
         watch.phase(f"building the game {game}")
         subject = Subject(machine_of(game, how), seed=seed)
         for k, each in enumerate(CHECKS, 1):
-            watch.phase(f"check {k} of {len(CHECKS)}")
+            watch.phase(f"test {k} of {len(CHECKS)}")
             findings.append(run_check(each, subject))
     if json:
-        print_json({"game": subject.machine.spec, "findings": [asdict(found) for found in findings]})
+        print_json({"game": subject.machine.spec, "findings": [asdict(each) for each in findings]})
     else:
-        for found in findings:
-            console().print(plain(str(found)), markup=False, highlight=False)
-        broken = sum(found.holds is False for found in findings)
-        typer.echo(f"\n{broken} of {len(findings)} checks found a fault." if broken else "\nAll that applies holds.")
-    if any(found.holds is False for found in findings):
+        for finding in findings:
+            console().print(plain(str(finding)), markup=False, highlight=False)
+        broken = sum(each.holds is False for each in findings)
+        typer.echo(f"\n{broken} of {len(findings)} tests found a fault." if broken else "\nNo faults.")
+    if any(each.holds is False for each in findings):
         raise typer.Exit(WRONG)

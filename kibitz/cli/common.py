@@ -1,4 +1,4 @@
-"""What all commands share: options, errors as sentences, reading games, checking where output goes."""
+"""What all commands share: errors as sentences, printing, reading games, checking where output goes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, NoReturn, cast
@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from kibitz import __version__
 from kibitz.cli import complete
+from kibitz.cli.options import argument, flag
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import ArtefactError, GameError, KibitzError
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kibitz.forms.protocol import CompactForm
     from kibitz.games import Game
     from kibitz.games.tree import Tree
+    from kibitz.solvers.blueprint import Blueprint
 
 INTERRUPTED = 130  # the exit code of a command that Ctrl-C stopped
 WIDE = 80  # characters of a terminal that has room for bars
@@ -38,20 +40,9 @@ GAME_HELP = (
     "my_game.py:Class."
 )
 
-GameText = Annotated[
-    str,
-    typer.Argument(
-        metavar="GAME",
-        help=GAME_HELP,
-        show_default=False,
-        autocompletion=complete.games,
-    ),
-]
-ProfilePath = Annotated[
-    Path,
-    typer.Argument(metavar="PROFILE", help="A saved profile, such as from `kibitz solve --out`.", show_default=False),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+GameText = Annotated[str, argument("GAME", GAME_HELP, complete.games)]
+ProfilePath = Annotated[Path, argument("PROFILE", "A saved profile or blueprint: the path after --out.")]
+Json = Annotated[bool, flag("--json", "Print one JSON object and nothing else.")]
 
 
 class Commands(TyperGroup):
@@ -88,7 +79,7 @@ def fail(sentence: str) -> NoReturn:
 
 
 def note(sentence: str) -> None:
-    """Something that should be known of work that goes on."""
+    """A remark on stderr, while the work goes on."""
     from kibitz.report.text import plain
 
     say(f"note: {plain(' '.join(sentence.split()))}")
@@ -123,6 +114,32 @@ def print_json(data: dict[str, Any]) -> None:
     typer.echo(json.dumps(data, indent=2, allow_nan=False))
 
 
+def print_data(data: dict[str, Any], as_json: bool, as_text: Callable[[dict[str, Any]], None]) -> None:
+    """What a command found: as JSON, or as text for a person."""
+    (print_json if as_json else as_text)(data)
+
+
+def print_pairs(rows: Sequence[tuple[str, str]]) -> None:
+    """Names and what they are, a line each."""
+    from kibitz.report.text import pairs
+
+    console().print(pairs(rows))
+
+
+def print_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[int] = (0,), least: int = 24
+) -> None:
+    """A table, in pieces where it is wider than the page.
+
+    texts: the columns that hold words, which are wrapped down to `least` characters.
+    """
+    from kibitz.report.tables import tables
+
+    page = console()
+    for piece in tables(head, rows, page.width, texts, least):
+        page.print(piece)
+
+
 def console() -> Console:
     """Where tables and sentences for a person go.
 
@@ -147,6 +164,11 @@ class _Trimmed:
         return getattr(sys.stdout, name)
 
 
+def with_interval(mean: float, interval: tuple[float, float]) -> str:
+    """A mean with its 95% interval."""
+    return f"{mean:+.4f}  (95%: {interval[0]:+.4f} to {interval[1]:+.4f})"
+
+
 def has_bars(page: Console) -> bool:
     """Whether there is room for bars, and a character set that has them."""
     return page.width >= WIDE and page.encoding.startswith("utf")
@@ -156,12 +178,12 @@ def has_bars(page: Console) -> bool:
 
 
 def tree_of_text(text: str, watch: Watch) -> Tree:
-    """Lay out the game that a user named."""
+    """The tree of the game that a user named."""
     return game_and_tree(text, watch)[1]
 
 
 def game_and_tree(text: str, watch: Watch, columns: int | None = None) -> tuple[Game, Tree]:
-    """The game that a user named, and its tree. A mistake in a user's own file is told with its line."""
+    """The game that a user named, and its tree."""
     from kibitz.games.tree import tree_of
 
     watch.phase(f"building the game {text}")
@@ -172,87 +194,101 @@ def game_and_tree(text: str, watch: Watch, columns: int | None = None) -> tuple[
 
 
 def subject_of(
-    text: str,
-    watch: Watch,
-    of_tree: bool = False,
-    columns: int | None = None,
-    abstraction: str | None = None,
-    device: str = "cpu",
-    sampled: bool = False,
-) -> Tree | CompactForm:
-    """What a solver is given of the game that a user named: its tree, or the form that it names, which needs none.
+    text: str, watch: Watch, of_tree: bool = False, columns: int | None = None, abstraction: str | None = None,
+    device: str = "cpu", sampled: bool = False,
+) -> Tree | CompactForm:  # fmt: skip
+    """What a solver sees of the game that a user named: its tree, or a form that needs none.
 
-    columns: of the file that the game is laid out for, if it is the file that names it: what is larger is refused.
-    abstraction: where the game is too large for any form, and buckets are named, it is the form within them.
+    columns: of the file that names the game, if it is a file; a larger game is refused.
+    abstraction: if the game itself is too large, this is the form of the abstract game.
     """
     from kibitz.forms.choice import compact_form, needs_tree
+    from kibitz.games.plugins import plugin_of
     from kibitz.games.tree import tree_of
 
     watch.phase(f"building the game {text}")
     with told_by_line(text):
         rules = rules_of(text)
         if not (of_tree or needs_tree(rules)):
-            if abstraction is not None and (small := within(rules, abstraction, device, watch, sampled)) is not None:
-                return small
-            return compact_form(rules, columns)
+            form: CompactForm | None = None
+            if abstraction is not None:
+                form = plugin_of(rules).within(rules, abstraction, device, telling(watch), sampled)
+            return compact_form(rules, columns) if form is None else form
         return _named(tree_of(rules, watch.histories, columns), text)
 
 
 def open_triples(watch: Watch) -> None:
-    """Have the table of three hands, which is made first if there is none."""
+    """Open the table of three hands; it is computed first if there is none."""
     from kibitz.cards.recipes import triples_recipe
     from kibitz.cards.tables import home, opened, whole
-    from kibitz.cli.watch import say
     from kibitz.core.resources import cores
     from kibitz.report.text import duration
 
-    made = triples_recipe()
-    if whole(made) is None:
-        say(f"Three players need a table of how any three hands end, over all boards. It is made now, once, in about "
-            f"{duration(made.work / cores())} on {cores()} free cores, and kept in {home()}.")  # fmt: skip
+    recipe = triples_recipe()
+    if whole(recipe) is None:
+        say(f"Three players need a table of the results of any three hands over all boards. It is computed now, once, "
+            f"in about {duration(recipe.work / cores())} on {cores()} free cores, and kept in {home()}.")  # fmt: skip
     watch.phase("the table of three hands")
-    opened(triples_recipe(), telling(watch))
+    opened(recipe, telling(watch))
 
 
-def telling(watch: Watch) -> Tell:
-    """Progress of a table as words on the line that is shown."""
+def telling(watch: Watch, text: str = "making the table {name}, once: {percent}%") -> Tell:
+    """A callback that shows the progress of a table: `text`, the time used, and the time left."""
     from kibitz.core.compiling import clock
 
     began: dict[str, tuple[float, int]] = {}
 
-    def tell(made: Recipe, done: int, pieces: int) -> None:
+    def show(recipe: Recipe, done: int, pieces: int) -> None:
         from kibitz.report.text import duration
 
-        start, first = began.setdefault(made.name, (clock(), done))
+        start, first = began.setdefault(recipe.name, (clock(), done))
         used = clock() - start
         left = f", about {duration(used * (pieces - done) / (done - first))} left" if done > first else ""
-        watch.phase(f"making the table {made.name}, once: {100 * done // pieces}%, {duration(used)} used{left}")
+        said = text.format(name=recipe.name, percent=100 * done // pieces, done=done, pieces=pieces)
+        watch.phase(f"{said}, {duration(used)} used{left}")
 
-    return tell
-
-
-def within(rules: Game, abstraction: str, device: str, watch: Watch, sampled: bool = False) -> CompactForm | None:
-    """The form of a poker game within buckets, where the game itself is too large for one, or boards are sampled; else
-    None."""
-    from kibitz.games.plugins import plugin_of
-
-    found: CompactForm | None = plugin_of(rules).within(rules, abstraction, device, telling(watch), sampled)
-    return found
+    return show
 
 
-def subject_of_profile(held: Profile, text: str, watch: Watch, columns: int | None, device: str) -> Tree | CompactForm:
-    """What a profile is measured on."""
+def profile_form(
+    profile: Profile, path: Path, game: str | None, watch: Watch, device: str = "cpu"
+) -> Tree | CompactForm:
+    """The tree or form that a profile is measured on. game: as the user named it; None: as the file names it."""
     from kibitz.forms.problem import form_of_profile
 
+    text = game or saved_game(profile.game, path)
     watch.phase(f"building the game {text}")
-    found = form_of_profile(held, text, device, telling(watch))
-    return subject_of(text, watch, held.infosets.compact is None, columns) if found is None else found
+    form = form_of_profile(profile, text, device, telling(watch))
+    columns = None if game else profile.infosets.columns
+    return subject_of(text, watch, profile.infosets.compact is None, columns) if form is None else form
+
+
+def saved_game(spec: str, path: Path) -> str:
+    """The game that a saved strategy names, if it is safe to open; else an error asks for --game."""
+    from kibitz.games.trusted import recalled
+
+    return recalled(spec, path, f"--game {quoted(spec)}")
+
+
+def read_strategy(path: Path, game: str | None) -> Profile | Blueprint:
+    """A saved profile or blueprint. game: as the user named it, for a blueprint of a game in a file."""
+    from kibitz.core.store import kind_at
+
+    if kind_at(path) == "blueprint":
+        from kibitz.solvers.saved_blueprints import load_blueprint
+
+        return load_blueprint(path, compact=True, game=game)
+    from kibitz.forms.profile import Profile
+
+    return Profile.load(path)
 
 
 def rules_of(text: str) -> Game:
+    """The game that a user named."""
     from kibitz.games import game
 
-    return game(text)
+    with told_by_line(text):
+        return game(text)
 
 
 def quoted(spec: str) -> str:
@@ -263,8 +299,7 @@ def quoted(spec: str) -> str:
 
 
 def named_again(spec: str, option: str = " --game") -> str:
-    """What a command that reads a strategy of a game needs beside it: the game itself, with a space before it, where
-    a file does not open it by itself; else nothing."""
+    """The option that names a strategy's game again, with a space before it; nothing where the file is enough."""
     from kibitz.games.trusted import recalled
 
     try:
@@ -275,7 +310,7 @@ def named_again(spec: str, option: str = " --game") -> str:
 
 
 def _named(tree: Tree, text: str) -> Tree:
-    """A game of a user's own has no spec; what was typed is how to call it again."""
+    """A user's own game has no spec: it is called again by what was typed."""
     from dataclasses import replace
 
     return tree if tree.spec else replace(tree, spec=text.strip())
@@ -283,18 +318,18 @@ def _named(tree: Tree, text: str) -> Tree:
 
 @contextmanager
 def told_by_line(text: str) -> Iterator[None]:
-    """A mistake in a user's own file is told with its line."""
+    """A mistake in a user's own file becomes an error that names the file and the line."""
     try:
         yield
     except (Exception, SystemExit) as error:
-        told = _told(text, error)
-        if not told:
+        message = _message(text, error)
+        if not message:
             raise
-        raise GameError(told) from None
+        raise GameError(message) from None
 
 
-def _told(text: str, error: BaseException) -> str:
-    """An error that comes from a user's own file, with its line; empty for any other."""
+def _message(text: str, error: BaseException) -> str:
+    """What went wrong in a user's own file, and where; empty for any other error."""
     from kibitz.games.own import is_own
 
     if not is_own(text):
@@ -318,7 +353,7 @@ def _told(text: str, error: BaseException) -> str:
 
 
 def check_file(path: Path | None, option: str, endings: tuple[str, ...]) -> None:
-    """Refuse a file that could not be written, before work is done for it. Its directories will be made."""
+    """Refuse a file that could not be written, before any work is done. Directories above it may be missing."""
     if path is None:
         return
     if endings and path.suffix.lower() not in endings:
@@ -343,23 +378,23 @@ def check_artefact(path: Path | None, option: str, kind: str) -> None:
         return
     from kibitz.core.store import kind_at
 
-    held = kind_at(path)
-    if held != kind:
-        what = f"a {held:.64}" if held is not None else "a directory with something else"
+    there = kind_at(path)
+    if there != kind:
+        what = f"a {there:.64}" if there is not None else "a directory with something else"
         raise ArtefactError(f"{option} {path} is {what}, not a {kind}, and is not overwritten; choose another path")
 
 
 def check_apart(paths: dict[str, Path | None]) -> None:
     """Refuse two outputs at one place, or one inside the other, where the later would write over the earlier."""
-    given = [(option, Path(os.path.realpath(path))) for option, path in paths.items() if path is not None]
-    for number, (option, path) in enumerate(given):
-        for other, before in given[:number]:
+    places = [(option, Path(os.path.realpath(path))) for option, path in paths.items() if path is not None]
+    for number, (option, path) in enumerate(places):
+        for other, before in places[:number]:
             if path == before or path in before.parents or before in path.parents:
                 raise ArtefactError(f"{other} and {option} name the same path, {path}: give each its own")
 
 
 def save_or_rescue(save: Callable[[Path], None], path: Path) -> None:
-    """Save work that is done; where the disk will not have it, in the directory for temporary files."""
+    """Save work that is done; if that fails, save it in the directory for temporary files."""
     try:
         save(path)
     except ArtefactError as error:

@@ -1,6 +1,6 @@
-"""What the Tab key offers: names of games, solvers, abstractions and papers. Where a path is wanted, the shell's own.
+"""What the Tab key offers: names of games, solvers, abstractions and papers. For a path, the shell offers files.
 
-Nothing of the user's is run or opened, and no game is laid out.
+No file of the user is run or opened, and no game is laid out.
 """
 
 from __future__ import annotations
@@ -39,24 +39,25 @@ def abstractions(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     from kibitz.core.errors import KibitzError
     from kibitz.forms.abstraction import NAMES
     from kibitz.games import GAMES, game
+    from kibitz.games.plugins import plugin_of
 
     text = str(ctx.params.get("game") or _typed()).strip()
     name = text.partition("(")[0].strip()
+    null = [("null", NAMES["null"])]
     if name not in GAMES or name == "poker":  # a file, or one of the user's own
-        return _begin(incomplete, NAMES.items() if not text or name == "poker" else [("null", NAMES["null"])])
+        return _begin(incomplete, NAMES.items() if not text or name == "poker" else null)
     try:
         rules: Any = game(text)
-        own = [(each, found.about) for each, found in rules.buckets().items()] if hasattr(rules, "buckets") else []
+        own = [(each, rows.about) for each, rows in rules.buckets().items()] if hasattr(rules, "buckets") else []
     except KibitzError:
         return []
     if own:
-        return _begin(incomplete, [("null", NAMES["null"]), *own])
-    cards = list(NAMES.items()) if callable(getattr(rules, "hand", None)) else [("null", NAMES["null"])]
-    if name == "rhode_island":
+        return _begin(incomplete, [*null, *own])
+    if plugin_of(rules).on_form("gameshrink"):
         from kibitz.poker.buckets.buckets import NAMES as HANDS
 
-        cards = [("null", NAMES["null"]), ("gameshrink", "hands on boards that may be merged"), *HANDS.items()]
-    return _begin(incomplete, cards)
+        return _begin(incomplete, [*null, ("gameshrink", "hands on boards that may be merged"), *HANDS.items()])
+    return _begin(incomplete, NAMES.items() if callable(getattr(rules, "hand", None)) else null)
 
 
 def _typed() -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from kibitz.cli.common import Json, check_file, console, game_and_tree, print_json, quoted, rules_of
+from kibitz.cli.common import Json, check_file, console, game_and_tree, print_json, read_strategy, rules_of, saved_game
+from kibitz.cli.options import Plot, SavedGame, argument, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import ArtefactError, GameError, SpecError
 
@@ -18,29 +17,20 @@ NARROW = 12  # characters of a strategy's name that fit above a column
 
 
 def crosstable(
-    profiles: Annotated[
-        list[Path], typer.Argument(metavar="PROFILE...", help="Saved profiles and blueprints of one game.")
-    ],
-    game: Annotated[
-        str | None,
-        typer.Option("--game", metavar="GAME", help="The game. Default: the built-in one that the profiles name."),
-    ] = None,
+    profiles: Annotated[list[Path], argument("PROFILE...", "Saved profiles and blueprints of one game.")],
+    game: SavedGame = None,
     unit: Annotated[
-        str | None,
-        typer.Option(
-            "--unit", metavar="UNIT", help="chips, milli-antes or millibets. Default: milli-antes if there is an ante."
-        ),
+        str | None, option("--unit", "UNIT", "chips, milli-antes (the default if there is an ante) or millibets.")
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Plot the table as a heat map: .png, .svg or .pdf.")
-    ] = None,
+    plot: Plot = None,
     json: Json = False,
 ) -> None:
-    """Compute what strategies of one game win from one another: exactly, over all seats.
+    """Compute what strategies win from one another.
 
-    An entry is what the row wins from the column per hand, averaged over the seats; with more than two players the
-    column sits in all other seats. Below: the average over the field in all seat orders, wins and losses,
-    exploitability, and the ranking by bankroll and by run-off (the last by bankroll leaves, and so on).
+    All figures are exact, and the strategies are ranked. An entry of the table is what the row wins from the column per
+    hand, averaged over the seats. With more than two players the column has all other seats. Below it stand the average
+    over the field, wins and losses, exploitability, and the ranking by bankroll and by run-off (the last by bankroll
+    leaves, and so on).
 
     \b
     Examples:
@@ -52,22 +42,25 @@ def crosstable(
     from kibitz.report.plot import ENDINGS
 
     check_file(plot, "--plot", ENDINGS)
-    held = {name: read(path, game) for name, path in zip(named(profiles), profiles, strict=True)}
-    first = next(iter(held.values()))
-    text = game or _game_of(first, profiles[0])
+    strategies: dict[str, Any] = {
+        name: read_strategy(path, game) for name, path in zip(named(profiles), profiles, strict=True)
+    }
+    first = next(iter(strategies.values()))
+    # The game of a blueprint was checked when it was read.
+    text = game or (first.machine.spec if hasattr(first, "machine") else saved_game(first.game, profiles[0]))
     with Watch(not json) as watch:
         from kibitz.evaluate.crosstable import crosstable as play
         from kibitz.evaluate.crosstable import form_of_all, units
         from kibitz.forms.problem import probabilities_of
 
-        infosets = [getattr(strategy, "infosets", None) for strategy in held.values()]  # a blueprint has none
+        infosets = [getattr(strategy, "infosets", None) for strategy in strategies.values()]  # a blueprint has none
         if any(of is None or of.compact is not None for of in infosets):
             watch.phase(f"building the game {text}")
             rules = rules_of(text)
-            form, each = form_of_all(rules, held.values())
+            form, each = form_of_all(rules, strategies.values())
         else:
             rules, tree = game_and_tree(text, watch, None if game else first.infosets.columns)
-            form, each = form_of_all(tree, held.values())
+            form, each = form_of_all(tree, strategies.values())
         watch.phase("computing the crosstable")
         scales = units(rules)
         chosen = _unit(unit, scales, form.spec)
@@ -76,7 +69,7 @@ def crosstable(
                 probabilities_of(form, profile)
             except GameError as error:
                 raise GameError(f"{path}: {error}") from None
-        table = play(form, dict(zip(held, each, strict=True)))
+        table = play(form, dict(zip(strategies, each, strict=True)))
     if plot is not None:
         _draw(table, plot, chosen, scales[chosen])
     if json:
@@ -85,33 +78,11 @@ def crosstable(
         _print(table, chosen, scales)
 
 
-def read(path: Path, game: str | None) -> Any:
-    """A saved strategy: a profile or a blueprint."""
-    from kibitz.cli.sampled import is_blueprint
-    from kibitz.forms.profile import Profile
-
-    if not is_blueprint(path):
-        return Profile.load(path)
-    from kibitz.solvers.saved_blueprints import load_blueprint
-
-    return load_blueprint(path, compact=True, game=game)
-
-
-def _game_of(strategy: Any, path: Path) -> str:
-    """The game that a strategy names, if it may be called again."""
-    from kibitz.forms.profile import Profile
-    from kibitz.games.trusted import recalled
-
-    if not isinstance(strategy, Profile):
-        return str(strategy.machine.spec)  # checked when it was read
-    return recalled(strategy.game, path, f"--game {quoted(strategy.game)}")
-
-
 def named(paths: list[Path]) -> list[str]:
     """A short name for each path; the whole path where short ones would be the same."""
     if len(set(paths)) < len(paths):
         twice = next(path for path in paths if paths.count(path) > 1)
-        raise ArtefactError(f"{twice} is given twice; name each profile once")
+        raise ArtefactError(f"{twice} is given twice; name each strategy once")
     short = [path.name.removesuffix(".profile").removesuffix(".blueprint") or str(path) for path in paths]
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
@@ -155,8 +126,8 @@ def _print(table: Crosstable, unit: str, scales: dict[str, float]) -> None:
         out.print()
     for head, rows in ((["", *above], field), (["", *titles], summary)):
         labels = beside if _fits(head, beside, rows, out.width) else numbers
-        for made in tables(head, _beside(labels, rows), out.width):
-            out.print(made)
+        for piece in tables(head, _beside(labels, rows), out.width):
+            out.print(piece)
             out.print()
     for title, order in (("bankroll", table.bankroll), ("run-off", table.runoff)):
         out.print(f"{title}: {', '.join(names[k] for k in order)}", markup=False, overflow="fold")
@@ -174,7 +145,7 @@ def _beside(names: list[str], rows: list[list[str]]) -> list[list[str]]:
 
 
 def _summary(table: Crosstable, scales: dict[str, float]) -> tuple[list[str], list[list[str]]]:
-    """Titles and rows of what is said of each strategy by itself."""
+    """Titles and rows of the figures of each strategy by itself."""
     shown = [each for each in scales if each != "chips"] or ["chips"]
     titles = ["wins", "losses", *(f"average\n{u}" for u in shown), *(f"exploit.\n{u}" for u in shown)]
     wins, losses = table.wins, table.losses

@@ -7,30 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibitz.cli.common import check_file, game_and_tree
+from kibitz.cli.common import check_file, game_and_tree, rules_of
+from kibitz.cli.options import argument
 from kibitz.cli.watch import Watch
+from kibitz.core.errors import ArtefactError, KibitzError
 
 if TYPE_CHECKING:
-    from kibitz.forms.profile import Profile
+    pass
 
 
 def export(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="GAME|PROFILE",
-            help="A game, as for `kibitz solve`, or a saved profile.",
-            show_default=False,
-        ),
-    ],
-    target: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE", help="FILE.efg for a game; FILE.csv or FILE.json for a profile.", show_default=False
-        ),
-    ],
+    source: Annotated[str, argument("GAME|PROFILE", "A game, as for `kibitz solve`, or a saved profile.")],
+    target: Annotated[Path, argument("FILE", "FILE.efg for a game; FILE.csv or FILE.json for a profile.")],
 ) -> None:
-    """Write a game as a Gambit .efg file, or a profile as CSV or JSON.
+    """Write a game or a profile for other programs.
+
+    A game becomes a Gambit .efg file, a profile CSV or JSON. The number of histories or infosets is printed.
 
     \b
     Examples:
@@ -47,11 +39,11 @@ def export(
     check_file(target, "FILE", (".csv", ".json") if is_profile else (".efg",))
     target.parent.mkdir(parents=True, exist_ok=True)
     if is_profile:
-        from kibitz.core import store
+        from kibitz.commands import export as write
         from kibitz.forms.profile import Profile
 
         profile = Profile.load(source)
-        store.write_text(target, _csv(profile) if target.suffix.lower() == ".csv" else _json(profile))
+        write(profile, target)
         typer.echo(f"wrote {target}: {len(profile.infosets.labels):,} infosets")
         return
     from kibitz.games.efg import write_efg
@@ -65,9 +57,6 @@ def export(
 
 def _check_profile(source: str, target: Path) -> None:
     """Refuse a profile that is not there, or a game that should become the file of a profile."""
-    from kibitz.cli.common import rules_of
-    from kibitz.core.errors import ArtefactError, KibitzError
-
     try:
         rules_of(source)
     except KibitzError:
@@ -75,29 +64,3 @@ def _check_profile(source: str, target: Path) -> None:
             f"no saved profile at {source}: `kibitz solve GAME --out NAME.profile` writes one"
         ) from None
     raise ArtefactError(f"FILE {target} should end in .efg, as {source} is a game: .csv and .json are for profiles")
-
-
-def _csv(profile: Profile) -> str:
-    lines = ["seat,infoset,action,probability"]
-    for seat in range(profile.seats):
-        for label, row in profile.items(seat):
-            lines += [f"{seat},{_field(cell(label))},{_field(cell(str(a)))},{p!r}" for a, p in row.items()]
-    return "\n".join(lines) + "\n"
-
-
-def _field(text: str) -> str:
-    """A field of CSV; Python's own writer leaves a carriage return bare."""
-    return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n\r') else text
-
-
-def cell(text: str) -> str:
-    """A name that spreadsheets do not run. One ' at the front, where there is one, is not of the name."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "'") or (text and ord(text[0]) < ord(" ")) else text
-
-
-def _json(profile: Profile) -> str:
-    import json
-
-    from kibitz.cli.profiles import as_data
-
-    return json.dumps(as_data(profile), indent=1) + "\n"

@@ -6,76 +6,39 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import INTERRUPTED, Json, console, print_json
-from kibitz.cli.options import checked, number
+from kibitz.cli.common import INTERRUPTED, Json, print_json, print_pairs, with_interval
+from kibitz.cli.options import PLAYER_HELP, Seed, Threads, argument, checked, flag, number, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kibitz.evaluate.match import Agent, Result
+    from kibitz.evaluate.match import Agent, MatchResult
     from kibitz.evaluate.score import Score, Tally
     from kibitz.games.machine import Machine
     from kibitz.play.fallback import Silence
 
-THINKING_DEALS, COMPILED_DEALS = 100, 100_000  # unless told otherwise
+DEALS_HELP = "Deals, each in all seatings. Default: 100,000, or 100 if a player searches or rules are in Python."
+UNTIL_HELP = "'decided': stop once it is clear whether the first player wins; or half the width of its 95% interval."
+GAIN_HELP = "Toepen, search(DIR, ...) against DIR: measure what search gains by exact values of sampled endgames."
 
 
 def match(
-    players: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="PLAYER...",
-            help="One for each seat: uniform, rule (toepen), always-call, always-fold or always-raise (poker), the "
-            "path of a saved profile or blueprint, 'search(PATH, seconds=1)', 'exploit(PATH, bound=0.1)'.",
-            show_default=False,
-        ),
-    ],
-    game: Annotated[
-        str | None,
-        typer.Option(
-            "--game",
-            metavar="GAME",
-            help="leduc, toepen, my_game.py:Class ... Default: the game of the first saved strategy.",
-        ),
-    ] = None,
-    deals: Annotated[
-        int | None,
-        number(
-            "--deals",
-            metavar="N",
-            help="Deals, each played in all seatings. Default: 100,000, or 100 if a player thinks or the rules are not "
-            "compiled.",
-        ),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            "--until",
-            metavar="WHEN",
-            help="Stop early: 'decided', once it is clear whether the first player wins, or a number, once its 95% "
-            "interval is the mean plus or minus that.",
-        ),
-    ] = None,
-    seed: Annotated[int, number("--seed", metavar="N", help="The same seed gives the same match.")] = 0,
-    threads: Annotated[
-        int | None, number("--threads", metavar="N", help="Default: one a core. It does not change the result.")
-    ] = None,
-    gain: Annotated[
-        bool,
-        typer.Option(
-            "--gain",
-            help="Toepen, search(DIR, ...) against DIR: measure what search gains by exact values of sampled endgames, "
-            "with a fraction of the noise.",
-        ),
-    ] = False,
+    players: Annotated[list[str], argument("PLAYER...", f"One for each seat: {PLAYER_HELP}.")],
+    game: Annotated[str | None, option("--game", "GAME", "The game. Default: that of the first strategy.")] = None,
+    deals: Annotated[int | None, number("--deals", "N", DEALS_HELP)] = None,
+    until: Annotated[str | None, option("--until", "WHEN", UNTIL_HELP)] = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    gain: Annotated[bool, flag("--gain", GAIN_HELP)] = False,
     json: Json = False,
 ) -> None:
-    """Play a duplicate match: what each player wins per hand, with a 95% interval.
+    """Play a duplicate match between strategies.
 
-    Each deal is played in all seatings (two for two players, six for three), the players changing seats with the same
-    cards, so that luck of the deal cancels. Ctrl-C ends the match and tells what was played until then.
+    It prints what each player wins per hand, with a 95% interval. Each deal is played in all seatings (two for two
+    players, six for three): the players change seats and the cards stay, so that the luck of the deal cancels. Ctrl-C
+    ends the match and prints the result so far.
 
     \b
     Examples:
@@ -92,14 +55,15 @@ def match(
         from kibitz.evaluate.match import match as play
         from kibitz.play import agent
         from kibitz.play.agents import check_saved, game_of
+        from kibitz.play.matches import COMPILED_DEALS, THINKING_DEALS
         from kibitz.solvers.machines import playable
 
         check_saved(players)
         text = game if game is not None else game_of(players)
         if text is None:
             raise GameError(
-                f"{' and '.join(players):.200} can play many games: name one, as --game leduc, or a saved strategy, "
-                "which knows its game"
+                f"{' and '.join(players):.200} can play many games: name one, such as --game leduc, or a saved "
+                "strategy, which knows its game"
             )
         machine = playable(text)
         if len(players) != machine.players:
@@ -115,12 +79,10 @@ def match(
             _gain(agents, count, seed, json, watch)
             return
 
-        def told(tally: Tally) -> None:
-            score = tally.score()
-            half = score.interval[1] - score.mean
-            watch.phase(f"deal {tally.deals:,} of {count:,}: {score.mean:+.4f} \u00b1 {half:.4f}")
+        def progress(tally: Tally) -> None:
+            watch.phase(_progress(tally.deals, count, tally.score()))
 
-        result = play(machine, *agents, deals=count, seed=seed, threads=threads, until=stop, on_progress=told)
+        result = play(machine, *agents, deals=count, seed=seed, threads=threads, until=stop, on_progress=progress)
         silence = _silence(machine, agents, seed, result, thinks)
     if json:
         finite = result.deals > 1
@@ -134,15 +96,19 @@ def match(
 
 
 def _silence(
-    machine: Machine, agents: Sequence[Agent], seed: int, result: Result, thinks: bool
+    machine: Machine, agents: Sequence[Agent], seed: int, result: MatchResult, thinks: bool
 ) -> list[Silence | None]:
-    """How often players had no row: counted, or of a compiled match by playing its first deals again."""
+    """How often the strategies had no row: counted, or for a compiled match found by replaying its first deals."""
     from kibitz.play.fallback import sampled_silence, silence_of
 
     counted = [silence_of(agent) for agent in agents]
     if thinks or all(each is None for each in counted) or result.stopped == "interrupted":
         return counted
     return sampled_silence(machine, agents, seed, result.deals)
+
+
+def _progress(done: int, deals: int, score: Score) -> str:
+    return f"deal {done:,} of {deals:,}: {score.mean:+.4f} \u00b1 {score.interval[1] - score.mean:.4f}"
 
 
 def _gain(agents: Sequence[Agent], deals: int, seed: int, json: bool, watch: Watch) -> None:
@@ -156,26 +122,22 @@ def _gain(agents: Sequence[Agent], deals: int, seed: int, json: bool, watch: Wat
     if deals < 2:
         raise GameError(f"--deals {deals} should be 2 or more for --gain")
 
-    def told(done: int, score: Score) -> None:
-        watch.phase(f"deal {done:,} of {deals:,}: {score.mean:+.4f} \u00b1 {score.interval[1] - score.mean:.4f}")
-
-    found = measure(deals, seed, told)
+    result = measure(deals, seed, lambda done, score: watch.phase(_progress(done, deals, score)))
     if json:
-        print_json({"one": one.name, "two": two.name, "seed": seed, **asdict(found)})
+        print_json({"one": one.name, "two": two.name, "seed": seed, **asdict(result)})
         return
-    from kibitz.report.text import duration, gap, pairs, plain
+    from kibitz.report.text import duration, gap, plain
 
-    low, high = found.interval
     rows = [
         ("players", plain(f"{one.name} against its blueprint")),
-        ("gain per hand", f"{found.mean:+.4f}  (95%: {low:+.4f} to {high:+.4f}) more than its blueprint"),
-        *((f"  {'leading first' if seat == 0 else 'second'}", f"{s.mean:+.4f}  (95%: {s.interval[0]:+.4f} to "
-           f"{s.interval[1]:+.4f})") for seat, s in enumerate(found.by_seat)),
-        ("endgames", f"{found.endgames:,} of {found.deals:,} deals; the others ended before"),
-        ("NashConv there", f"{gap(found.nash_conv)} of search, {gap(found.base_nash_conv)} of the blueprint"),
-        ("time", duration(found.seconds)),
+        ("gain per hand", f"{with_interval(result.mean, result.interval)} more than its blueprint"),
+        *((f"  {'leading first' if seat == 0 else 'second'}", with_interval(score.mean, score.interval))
+          for seat, score in enumerate(result.by_seat)),
+        ("endgames", f"{result.endgames:,} of {result.deals:,} deals; the others ended before"),
+        ("NashConv there", f"{gap(result.nash_conv)} of search, {gap(result.base_nash_conv)} of the blueprint"),
+        ("time", duration(result.seconds)),
     ]  # fmt: skip
-    console().print(pairs(rows))
+    print_pairs(rows)
 
 
 def _stop(until: str | None) -> str | float | None:
@@ -184,25 +146,18 @@ def _stop(until: str | None) -> str | float | None:
     try:
         width = float(until)
     except ValueError:
-        said = until if len(until) <= 80 else until[:80] + "..."
-        raise GameError(f"--until {said} should be 'decided' or a number such as 0.01") from None
+        raise GameError(f"--until {until:.80} should be 'decided' or a number such as 0.01") from None
     return float(checked("--until", width))
 
 
 WHY = {
-    "done": "",
-    "decided": "; stopped, it is clear who wins",
-    "precise": "; stopped, the interval is narrow enough",
+    "done": "", "decided": "; stopped, it is clear who wins", "precise": "; stopped, the interval is narrow enough",
     "interrupted": "; interrupted",
-}
+}  # fmt: skip
 
 
-def _print(result: Result, silence: Sequence[Silence | None], thinks: bool) -> None:
-    from kibitz.report.text import duration, pairs, plain
-
-    def shown(mean: float, interval: tuple[float, float]) -> str:
-        low, high = interval
-        return f"{mean:+.4f}  (95%: {low:+.4f} to {high:+.4f})"
+def _print(result: MatchResult, silence: Sequence[Silence | None], thinks: bool) -> None:
+    from kibitz.report.text import duration, plain
 
     low, high = result.edge.interval
     if result.deals < 2:
@@ -217,8 +172,8 @@ def _print(result: Result, silence: Sequence[Silence | None], thinks: bool) -> N
     rows = [("players", plain(" against ".join(result.names)))]
     two = len(result.names) == 2
     for name, score, seats in zip(result.names, result.scores, result.seats, strict=True):
-        rows.append(("won per hand" if two else plain(name), shown(score.mean, score.interval)))
-        rows += [(f"  in seat {seat}", shown(each.mean, each.interval)) for seat, each in enumerate(seats)]
+        rows.append(("won per hand" if two else plain(name), with_interval(score.mean, score.interval)))
+        rows += [(f"  in seat {seat}", with_interval(each.mean, each.interval)) for seat, each in enumerate(seats)]
         if two and abs(result.scores[0].mean + result.scores[1].mean) < 1e-9:
             break  # what one wins the other loses
     for name, each in zip(result.names, silence, strict=True):
@@ -230,4 +185,4 @@ def _print(result: Result, silence: Sequence[Silence | None], thinks: bool) -> N
         ("time", f"{duration(result.seconds)}: {speed:,.{0 if speed >= 10 else 2}f} deals a second"),
         ("so", plain(verdict)),
     ]
-    console().print(pairs(rows))
+    print_pairs(rows)

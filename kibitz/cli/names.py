@@ -1,4 +1,4 @@
-"""kibitz games, kibitz solvers: what there is, with parameters and defaults."""
+"""kibitz games, kibitz solvers: lists of names, with parameters and defaults."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Any
 
 import typer
 
-from kibitz.cli.common import WIDE, Json, console, print_json
+from kibitz.cli.common import WIDE, Json, console, print_json, print_pairs
 
 
 def games(json: Json = False) -> None:
-    """List the built-in games with their parameters, and the other ways to name a game.
+    """List the built-in games and their parameters.
+
+    Other ways to name a game are printed below.
 
     \b
     Examples:
@@ -23,7 +25,6 @@ def games(json: Json = False) -> None:
     from rich.text import Text
 
     from kibitz.games import GAMES
-    from kibitz.report.text import pairs
 
     table = described(GAMES)
     if json:
@@ -37,11 +38,11 @@ def games(json: Json = False) -> None:
     others = (
         ("'openspiel:liars_dice(numdice=1)'", "a game of OpenSpiel (needs the package open_spiel)"),
         ("path/to/game.efg", "a Gambit file"),
-        ("path/to/holdem.game", "poker, in the format of the computer poker competition"),
-        ("'my_game.py:MyGame(size=3)'", "a class in a file of yours: see docs/own_game.md"),
+        ("path/to/holdem.game", "poker, in the format of the ACPC"),
+        ("'my_game.py:MyGame(size=3)'", "your own class: see docs/own_game.md"),
     )
     if page.width >= WIDE:
-        page.print(pairs(others))
+        print_pairs(others)
     else:  # a line for each: what is typed stays in one piece
         for text, what in others:
             typer.echo(f"  {text}")
@@ -63,12 +64,11 @@ def solvers(json: Json = False) -> None:
         print_json({"solvers": table})
         return
     _print(table)
-    said = "\nParameters go in parentheses; in a shell, put quotes around it all: 'dcfr(alpha=1.5)'."
-    console().print(said, markup=False)
+    console().print("\nParameters go in parentheses; in a shell, use quotes: 'dcfr(alpha=1.5)'.", markup=False)
 
 
 def described(names: dict[str, tuple[str, str]]) -> list[dict[str, Any]]:
-    """For each name of a table: its line, and its parameters with their defaults from the signature."""
+    """For each name: its line, and its parameters with their defaults from the signature."""
     rows = []
     for name, (home, line) in names.items():
         module, attribute = home.split(":")
@@ -90,12 +90,12 @@ def _print(rows: list[dict[str, Any]]) -> None:
     table.add_column("name", style="bold", no_wrap=True)
     table.add_column("description and parameters", overflow="fold")
     for row in rows:
-        given = [
+        parameters = [
             f"{key}=..." if key in row["needed"] else f"{key}={show(default)}"
             for key, default in row["parameters"].items()
         ]
         about = Text(row["about"])
-        if given:
-            about.append("\n" + ", ".join(given), "dim")
+        if parameters:
+            about.append("\n" + ", ".join(parameters), "dim")
         table.add_row(row["name"], about)
     console().print(table)

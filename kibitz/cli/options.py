@@ -1,20 +1,25 @@
-"""Options that are numbers: each name has one range, the same in every command, and it is checked as it is read."""
+"""Options and arguments of the commands: how they are declared, and those that several commands share.
+
+An option that is a number has one range, the same in every command, and it is checked as it is read.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from kibitz.cli import complete
 from kibitz.core.errors import SolverError
 
 EVERYWHERE = 1 << 53  # whole numbers up to here are the same as floating-point numbers, in files and in kernels
 
 
 @dataclass(frozen=True)
-class Range:
+class NumberRange:
     """From `low` to `high`; without `low` itself if it is `above`."""
 
     low: float
@@ -35,53 +40,55 @@ class Range:
         return f"above {shown(self.low)}" if self.above else f"{shown(self.low)} or more"
 
 
-SECONDS = Range(0, 1e9, above=True)  # thirty years
-RANGES: dict[str, Range] = {
-    "--ante": Range(0, 1e9),
-    "--begin": Range(2, 99),
-    "--bins": Range(1, 1_000),
-    "--checkpoint-every": SECONDS,
-    "--deals": Range(1, EVERYWHERE),
-    "--every": SECONDS,
-    "--hands": Range(1, EVERYWHERE),
-    "--hours": Range(0, 1e5, above=True),
-    "--iterations": Range(0, EVERYWHERE),
-    "--jobs": Range(1, 1_024),
-    "--late": Range(0, 1_000_000),
-    "--limit": Range(0, EVERYWHERE),
-    "--local": Range(1, EVERYWHERE),
-    "--memory": Range(1, EVERYWHERE),  # bytes; what the machine has is checked when it is asked for
-    "--player": Range(0, 99),
-    "--players": Range(2, 3),
-    "--prune": Range(0, 1e15, above=True),
-    "--port": Range(0, 65_535),
-    "--rounds": Range(1, 99),
-    "--sampled": Range(1, EVERYWHERE),
-    "--sampled-seeds": Range(1, 1_000),
-    "--samples": Range(1, EVERYWHERE),
-    "--seat": Range(0, 99),
-    "--seconds": SECONDS,
-    "--seed": Range(0, (1 << 63) - 1),
-    "--starts": Range(1, 1_000_000),
-    "--threads": Range(1, 1_024),
-    "--threshold": Range(0, (1 << 31) - 2),
-    "--timeout": SECONDS,
-    "--top": Range(0, 100_000_000),
-    "--until": Range(0, 1e300),  # a gap; 0 is never reached by most solvers
-    "--wait": SECONDS,
+SECONDS = NumberRange(0, 1e9, above=True)  # thirty years
+COUNT = NumberRange(1, EVERYWHERE)
+RANGES: dict[str, NumberRange] = {
+    **dict.fromkeys(("--checkpoint-every", "--every", "--seconds", "--timeout", "--wait"), SECONDS),
+    # The machine's memory is checked when it is asked for.
+    **dict.fromkeys(("--deals", "--hands", "--local", "--memory", "--sampled", "--samples"), COUNT),
+    **dict.fromkeys(("--iterations", "--limit"), NumberRange(0, EVERYWHERE)),
+    **dict.fromkeys(("--jobs", "--threads"), NumberRange(1, 1_024)),
+    **dict.fromkeys(("--player", "--seat"), NumberRange(0, 99)),
+    "--ante": NumberRange(0, 1e9),
+    "--begin": NumberRange(2, 99),
+    "--bins": NumberRange(1, 1_000),
+    "--hours": NumberRange(0, 1e5, above=True),
+    "--late": NumberRange(0, 1_000_000),
+    "--players": NumberRange(2, 3),
+    "--port": NumberRange(0, 65_535),
+    "--prune": NumberRange(0, 1e15, above=True),
+    "--rounds": NumberRange(1, 99),
+    "--sampled-seeds": NumberRange(1, 1_000),
+    "--seed": NumberRange(0, (1 << 63) - 1),
+    "--starts": NumberRange(1, 1_000_000),
+    "--threshold": NumberRange(0, (1 << 31) - 2),
+    "--top": NumberRange(0, 100_000_000),
+    "--until": NumberRange(0, 1e300),  # a NashConv; most solvers never reach 0
 }
 
 
-def number(option: str, **how: Any) -> Any:
-    """A typer.Option that takes a number within the option's range."""
-    inside = RANGES[option]
+def option(name: str, metavar: str, help: str, completion: Any = None, check: Any = None) -> Any:
+    """An option with a value. completion: what the Tab key offers; check: refuses a wrong value."""
+    return typer.Option(name, metavar=metavar, help=help, autocompletion=completion, callback=check)
+
+
+def flag(name: str, help: str) -> Any:
+    """An option that is on or off."""
+    return typer.Option(name, help=help)
+
+
+def argument(metavar: str, help: str, completion: Any = None) -> Any:
+    """What is given without a name, in its place."""
+    return typer.Argument(metavar=metavar, help=help, show_default=False, autocompletion=completion)
+
+
+def number(name: str, metavar: str, help: str) -> Any:
+    """An option that takes a number within the range of its name."""
 
     def check(value: Any) -> Any:
-        if value is not None:
-            inside.check(option, value)
-        return value
+        return None if value is None else checked(name, value)
 
-    return typer.Option(option, callback=check, **how)
+    return option(name, metavar, help, check=check)
 
 
 def _device(value: str) -> str:
@@ -90,16 +97,27 @@ def _device(value: str) -> str:
     return value
 
 
+PLAYER_HELP = (
+    "uniform, rule (toepen), always-call, always-fold or always-raise (poker), the path of a saved strategy, "
+    "'search(PATH, seconds=1)' or 'exploit(PATH, bound=0.1)'"
+)
+
+# Options that mean the same in several commands. A default stands with the command.
+
 DEVICES = ("cpu", "gpu")
-Device = Annotated[
-    str,
-    typer.Option(
-        "--device",
-        metavar="DEVICE",
-        callback=_device,
-        help="cpu, or gpu (needs kibitz[gpu]) for poker within buckets such as percentile(8).",
-    ),
-]
+DEVICE_HELP = "cpu, or gpu (needs kibitz[gpu]) for poker with hand buckets, such as percentile(8)."
+Device = Annotated[str, option("--device", "DEVICE", DEVICE_HELP, check=_device)]
+SavedGame = Annotated[str | None, option("--game", "GAME", "The game. Default: the built-in one that the file names.")]
+Seed = Annotated[int, number("--seed", "N", "Random seed: the same seed gives the same result.")]
+Threads = Annotated[int | None, number("--threads", "N", "Cores to use; the result is the same. Default: all.")]
+Deals = Annotated[int | None, number("--deals", "N", "Sample so many deals instead of counting all cards.")]
+Solver = Annotated[str, option("--solver", "SOLVER", "See `kibitz solvers`.", complete.solvers)]
+Iterations = Annotated[int | None, number("--iterations", "N", "Stop after this many iterations.")]
+Until = Annotated[float | None, number("--until", "NASHCONV", "Stop once NashConv is at most this.")]
+Seconds = Annotated[float | None, number("--seconds", "S", "Stop after this many seconds.")]
+ProfileOut = Annotated[Path | None, option("--out", "DIR", "Save the profile here, such as leduc.profile.")]
+Plot = Annotated[Path | None, option("--plot", "FILE", "Draw a picture of it: .png, .svg or .pdf.")]
+Quiet = Annotated[bool, flag("--quiet", "Print nothing but errors.")]
 
 
 def checked(option: str, value: Any) -> Any:
@@ -110,10 +128,10 @@ def checked(option: str, value: Any) -> Any:
 
 def counted(text: str) -> int:
     """A number such as 24M or 1.5G."""
-    found = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*([kKmMgG]?)\s*", text)
-    if found is None or float(found[1]) <= 0:
-        raise SolverError(f"--limit {text} should be a number of infosets, as 24M")
-    return int(float(found[1]) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[found[2].lower()])
+    match = re.fullmatch(r"\s*(\d{1,12}(?:\.\d{1,6})?)\s*([kKmMgG]?)\s*", text)
+    if match is None or float(match[1]) <= 0:
+        raise SolverError(f"--limit {text} should be a number of infosets, such as 24M")
+    return int(float(match[1]) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[match[2].lower()])
 
 
 def shown(value: float) -> str:

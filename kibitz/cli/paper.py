@@ -1,4 +1,4 @@
-"""kibitz paper: recompute the tables of a paper."""
+"""kibitz paper: recompute the tables of a paper, and check its claims."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import typer
 
 from kibitz.cli import complete
 from kibitz.cli.common import Json, check_file, console, note, print_json
-from kibitz.cli.options import counted, number
+from kibitz.cli.options import argument, counted, flag, number, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import ArtefactError, SpecError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from kibitz.papers import Outcome
+    from kibitz.papers import PaperReport
     from kibitz.papers.claims import Claim
     from kibitz.report.figures import Sheet
 
@@ -29,106 +29,45 @@ its verdict says how many there were.
 """
 
 
+PARTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
+ITERATIONS_HELP = (
+    "Iterations for every game. Default: three players, 1000; le2021, 100,000 of MCCFR; limit hold'em, 8,000 and 4,000 "
+    "sampled boards."
+)
+UNTIL_HELP = "Two players: the NashConv, in chips, to solve every game to. Default: 1e-4; le2021: 1e-2."
+EXACT_HELP = "Limit hold'em over all boards: exploitability takes a night a strategy, earnings an hour on a GPU."
+SAMPLED_HELP = "gibson2011, two players: iterations of chance-sampled CFR for every game. Default: 100,000,000."
+QUICK_HELP = "Three random initialisations and rough solutions, in about a minute; limit hold'em with 16 cards."
+
+
 def paper(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="PAPER",
-            help="gibson2011, waugh2009, le2021, sandholm, or all: the two about stitching.",
-            show_default=False,
-            autocompletion=complete.papers,
-        ),
-    ],
-    table: Annotated[
-        str | None, typer.Option("--table", metavar="N", help="Print only this table; the report has all.")
-    ] = None,
-    players: Annotated[
-        int, number("--players", metavar="N", help="gibson2011 --table 2: limit hold'em for two, or for three.")
-    ] = 2,
-    hours: Annotated[
-        float | None,
-        number("--hours", metavar="H", help="Limit hold'em for three: the time for all of it. Default: 2."),
-    ] = None,
-    limit: Annotated[
-        str | None,
-        typer.Option("--limit", metavar="N", help="Limit hold'em for three: infosets of a computation. Default: 162M."),
-    ] = None,
-    part: Annotated[
-        str | None,
-        typer.Option(
-            "--part",
-            metavar="NAME",
-            help="sandholm: gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments. Default: all.",
-        ),
-    ] = None,
-    starts: Annotated[
-        int | None, number("--starts", metavar="N", help="Number of random starts. Default: 16; le2021: 15.")
-    ] = None,
-    seed: Annotated[int, number("--seed", metavar="N", help="Seed of the first start; the next ones follow.")] = 0,
-    until: Annotated[
-        float | None,
-        number(
-            "--until",
-            metavar="GAP",
-            help="Two players: the NashConv, in chips, to solve every game to. Default: 1e-4; le2021: 1e-2.",
-        ),
-    ] = None,
-    iterations: Annotated[
-        int | None,
-        number(
-            "--iterations",
-            metavar="N",
-            help="Iterations for every game: three players, 1000 by default; le2021, 100,000 of MCCFR; limit hold'em, "
-            "8,000 and 4,000 sampled boards.",
-        ),
-    ] = None,
-    sampled: Annotated[
-        int | None,
-        number(
-            "--sampled",
-            metavar="N",
-            help="gibson2011, two players: iterations of chance-sampled CFR for every game. Default: 100,000,000.",
-        ),
-    ] = None,
-    sampled_seeds: Annotated[
-        int | None, number("--sampled-seeds", metavar="N", help="How often that is done. Default: 1.")
-    ] = None,
-    jobs: Annotated[
-        int | None, number("--jobs", metavar="N", help="Starts to run in parallel. Default: one per core.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where reports go. Default: runs/papers/PAPER.")
-    ] = None,
-    markdown: Annotated[
-        Path | None,
-        typer.Option("--markdown", metavar="FILE", help="Also write one Markdown page, with its pictures beside it."),
-    ] = None,
-    quick: Annotated[
-        bool,
-        typer.Option(
-            "--quick",
-            help="Three starts and rough solutions, in about a minute; limit hold'em with a deck of 16 cards.",
-        ),
-    ] = False,
-    exact: Annotated[
-        bool,
-        typer.Option(
-            "--exact",
-            help="Limit hold'em: all figures over all boards. Exploitability, on cores too, a night for each "
-            "strategy; and earnings beside those of matches, an hour on a GPU.",
-        ),
-    ] = False,
-    again: Annotated[
-        bool, typer.Option("--again", help="Repeat every run. Default: results kept in DIR/runs are reused.")
-    ] = False,
+    name: Annotated[str, argument("PAPER", "gibson2011, waugh2009, all (both), le2021, sandholm.", complete.papers)],
+    table: Annotated[str | None, option("--table", "N", "Print only this table; the report has all.")] = None,
+    players: Annotated[int, number("--players", "N", "gibson2011 --table 2: two-player or three-player hold'em.")] = 2,
+    hours: Annotated[float | None, number("--hours", "H", "Three-player hold'em: hours in all. Default: 2.")] = None,
+    limit: Annotated[str | None, option("--limit", "N", "Three-player hold'em: infosets. Default: 162M.")] = None,
+    part: Annotated[str | None, option("--part", "NAME", f"sandholm: {PARTS}. Default: all.")] = None,
+    starts: Annotated[int | None, number("--starts", "N", "Random initialisations. Default: 16; le2021: 15.")] = None,
+    seed: Annotated[int, number("--seed", "N", "Random seed of the first initialisation; the next ones follow.")] = 0,
+    until: Annotated[float | None, number("--until", "NASHCONV", UNTIL_HELP)] = None,
+    iterations: Annotated[int | None, number("--iterations", "N", ITERATIONS_HELP)] = None,
+    sampled: Annotated[int | None, number("--sampled", "N", SAMPLED_HELP)] = None,
+    sampled_seeds: Annotated[int | None, number("--sampled-seeds", "N", "How often that is done. Default: 1.")] = None,
+    jobs: Annotated[int | None, number("--jobs", "N", "Runs at the same time. Default: one per core.")] = None,
+    out: Annotated[Path | None, option("--out", "DIR", "Where reports go. Default: runs/papers/PAPER.")] = None,
+    markdown: Annotated[Path | None, option("--markdown", "FILE", "Also write one Markdown page with plots.")] = None,
+    quick: Annotated[bool, flag("--quick", QUICK_HELP)] = False,
+    exact: Annotated[bool, flag("--exact", EXACT_HELP)] = False,
+    again: Annotated[bool, flag("--again", "Repeat every run. Default: results in DIR/runs are reused.")] = False,
     json: Json = False,
 ) -> None:
-    """Recompute a paper's tables over random starts, and check its claims.
+    """Recompute a paper's tables, and check its claims.
 
-    Reports are written as Markdown, HTML and JSON, with plots. waugh2009 takes a few minutes; le2021, about Toepen, up
-    to twenty; gibson2011 half an hour, most of it for the paper's own method (--sampled); sandholm, up to half an hour
-    a part. Limit hold'em, gibson2011 --table 2 and waugh2009 --table 3, takes hours; for three as many as are given.
-    Results are kept run by run: after Ctrl-C the same command continues.
+    Each is computed over random initialisations. The tables and a verdict on each claim are printed; reports are
+    written as Markdown, HTML and JSON, with plots. waugh2009 takes a few minutes; le2021, about Toepen, up to twenty;
+    gibson2011 half an hour, most of it for the paper's own method (--sampled); sandholm, up to half an hour a part.
+    Limit hold'em, gibson2011 --table 2 and waugh2009 --table 3, takes hours; with three players, --hours. After Ctrl-C
+    the same command continues.
 
     \b
     Examples:
@@ -154,29 +93,29 @@ def paper(
     if (hours is not None or limit is not None) and not three:
         raise SpecError("--hours and --limit are for gibson2011 --table 2 --players 3")
     if three and (iterations is not None or exact):
-        raise SpecError("hold'em for three is trained by the clock, and matched: --hours instead of --iterations")
+        raise SpecError("--iterations and --exact are not for three players: that is trained for --hours, and matched")
     names = list(STITCHING) if name == "all" else [name]
     chosen = "2 for three" if three else table
-    found = {each: table_alone(each, chosen if len(names) == 1 else None) for each in names}
-    if table is not None and (len(names) > 1 or table not in found[name].tables):
+    experiments = {each: table_alone(each, chosen if len(names) == 1 else None) for each in names}
+    if table is not None and (len(names) > 1 or table not in experiments[name].tables):
         listed = {each: (*experiment(each).tables, *(x for x in experiment(each).alone if x.isdecimal()))
                   for each in names}  # fmt: skip
         tables = "; ".join(f"{each} has {' and '.join(of) or 'none'}" for each, of in listed.items())
         raise SpecError(f"--table {table} does not fit: {tables}")
-    if part is not None and part not in found[names[0]].parts:
+    if part is not None and part not in experiments[names[0]].parts:
         parts = " and ".join(experiment("sandholm").parts)
         raise SpecError(f"--part {part} does not fit {name}: sandholm has {parts}")
     for each in names:
-        of = found[each].parts[part] if part is not None else found[each]
-        for option, value in (("iterations", iterations), ("until", until)):
-            if value is not None and option in of.ignores:
+        of = experiments[each].parts[part] if part is not None else experiments[each]
+        for stop, value in (("iterations", iterations), ("until", until)):
+            if value is not None and stop in of.ignores:
                 where = f"{each} --part {part}" if part is not None else f"{each} --table {table}"
-                raise SpecError(f"--{option} means nothing to {where}: leave it out, or give {of.instead}")
-    given = {"part": part, "starts": starts, "until": until, "iterations": iterations, "jobs": jobs,
-             "sampled": sampled, "sampled_seeds": sampled_seeds, "hours": hours,
-             "limit": None if limit is None else counted(limit)}  # fmt: skip
-    own = {k: v for k, v in given.items() if v is not None}
-    first = found[names[0]]
+                raise SpecError(f"--{stop} means nothing to {where}: leave it out, or give {of.instead}")
+    options = {"part": part, "starts": starts, "until": until, "iterations": iterations, "jobs": jobs,
+               "sampled": sampled, "sampled_seeds": sampled_seeds, "hours": hours,
+               "limit": None if limit is None else counted(limit)}  # fmt: skip
+    own = {k: v for k, v in options.items() if v is not None}
+    first = experiments[names[0]]
     if part is not None and starts is None:
         own["starts"] = (first.parts[part].quick if quick else first.parts[part].plan).starts
     alone = f"-table-{table}" + "-three" * three if table in experiment(names[0]).alone else ""
@@ -189,7 +128,9 @@ def paper(
     }
     plan = replace(plan, folder=str(places[names[0]]))
     for place in places.values():
-        _check_directory(place)
+        if place.exists() and not place.is_dir():
+            raise ArtefactError(f"--out {place} exists and is not a directory; choose another path")
+        check_file(place / "report.md", "--out", (".md",))
     check_file(markdown, "--markdown", (".md",))
     outcomes, written = [], []
     shelves = {each: Shelf(place / "runs", again) for each, place in places.items()}
@@ -199,12 +140,12 @@ def paper(
 
         for each in names:
 
-            def told(what: str, done: int, of: int, each: str = each) -> None:
+            def progress(what: str, done: int, of: int, each: str = each) -> None:
                 watch.phase(f"{each}, {what}" + f": {done} of {of} runs" * (of > 1))
 
-            if not json and (says := found[each].says(plan)):
+            if not json and (says := experiments[each].says(plan)):
                 note(f"{each}: {says}")
-            outcome = recompute(each, plan, told, shelves[each], chosen if alone else None)
+            outcome = recompute(each, plan, progress, shelves[each], chosen if alone else None)
             watch.phase(f"{each}: writing the report")
             written += write(outcome, places[each])
             outcomes.append(outcome)
@@ -222,13 +163,7 @@ def paper(
             typer.echo(f"{read} of {of} runs had been done before; --again repeats them.")
 
 
-def _check_directory(path: Path) -> None:
-    if path.exists() and not path.is_dir():
-        raise ArtefactError(f"--out {path} exists and is not a directory; choose another path")
-    check_file(path / "report.md", "--out", (".md",))
-
-
-def _print(outcomes: list[Outcome], table: str | None, written: list[Path]) -> None:
+def _print(outcomes: list[PaperReport], table: str | None, written: list[Path]) -> None:
     from kibitz.report.text import duration
 
     out = console()
@@ -254,12 +189,12 @@ def _print_sheet(out: Console, sheet: Sheet) -> None:
     from kibitz.report.tables import tables
 
     heads = [title.partition(":")[0] if k else title for k, title in enumerate(sheet.head)]
-    made = tables(heads, sheet.rows, out.width)
-    if len(made) > 1:  # ranges below their means leave room
-        made = tables(heads, [[text.replace(" [", "\n[") for text in row] for row in sheet.rows], out.width)
+    pieces = tables(heads, sheet.rows, out.width)
+    if len(pieces) > 1:  # ranges below their means leave room
+        pieces = tables(heads, [[text.replace(" [", "\n[") for text in row] for row in sheet.rows], out.width)
     out.print(sheet.title, style="bold", markup=False)
-    for each in made:
-        out.print(each)
+    for piece in pieces:
+        out.print(piece)
         out.print()
     if sheet.note:
         out.print(f"{sheet.note}\n", style="dim", markup=False)
@@ -273,7 +208,7 @@ def _print_claims(out: Console, claims: list[Claim]) -> None:
         return
     heads, counts = tried(claims)
     heads = ["claim of the paper", *(head.replace(" ", "\n", 1) for head in heads), "verdict"]
-    rows = [[claim.text, *cells, claim.told] for claim, cells in zip(claims, counts, strict=True)]
-    for made in tables(heads, rows, out.width, (0, len(heads) - 1)):
-        out.print(made)
+    rows = [[claim.text, *cells, claim.verdict_text] for claim, cells in zip(claims, counts, strict=True)]
+    for piece in tables(heads, rows, out.width, (0, len(heads) - 1)):
+        out.print(piece)
         out.print()

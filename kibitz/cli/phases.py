@@ -10,7 +10,7 @@ import typer
 
 from kibitz.cli import complete
 from kibitz.cli.common import (
-    GAME_HELP,
+    GameText,
     Json,
     check_artefact,
     console,
@@ -19,96 +19,77 @@ from kibitz.cli.common import (
     rules_of,
     save_or_rescue,
 )
-from kibitz.cli.options import Device, number
+from kibitz.cli.options import Device, number, option
 from kibitz.cli.watch import Watch
-from kibitz.core.errors import SolverError
 
 if TYPE_CHECKING:
     from kibitz.forms.profile import Profile
 
 
 def phases(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=GAME_HELP, autocompletion=complete.games)],
+    game: GameText,
     abstraction: Annotated[
         str,
-        typer.Option(
-            "--abstraction",
-            metavar="NAME",
-            help="Buckets that name their path, as percentile(6) or expectation([15, 225, 900, 3600]).",
-            autocompletion=complete.abstractions,
+        option(
+            "--abstraction", "NAME",
+            "Perfect-recall buckets, such as percentile(6) or expectation([15, 225, 900, 3600]).",
+            complete.abstractions,
         ),
     ] = "percentile(4)",
     rounds: Annotated[int, number("--rounds", metavar="N", help="Phase I: the first N rounds.")] = 2,
     leaves: Annotated[
         str,
-        typer.Option(
-            "--leaves",
-            metavar="WHAT",
-            help="What comes after phase I: rollout (nobody bets any more), or a profile within the same buckets, for "
+        option(
+            "--leaves", "WHAT",
+            "What comes after phase I: rollout (nobody bets any more), or a profile in the same buckets, for "
             "statistics of its play.",
         ),
     ] = "rollout",
     begin: Annotated[
         int | None,
         number(
-            "--begin",
-            metavar="N",
+            "--begin", metavar="N",
             help="Solve phase II too, from round N on, with the rounds before as phase I plays them. At most one round "
             "behind phase I; less, and the phases overlap.",
         ),
     ] = None,
-    solver: Annotated[
-        str, typer.Option("--solver", metavar="SOLVER", help="For both.", autocompletion=complete.solvers)
-    ] = "dcfr+",
+    solver: Annotated[str, option("--solver", "SOLVER", "Of both phases.", complete.solvers)] = "dcfr+",
     iterations: Annotated[
         int | None, number("--iterations", metavar="N", help="Of each phase. Default, without the others: 1,000.")
     ] = None,
-    until: Annotated[float | None, number("--until", metavar="GAP", help="Stop a phase at this NashConv.")] = None,
+    until: Annotated[float | None, number("--until", metavar="NASHCONV", help="Stop a phase at this NashConv.")] = None,
     seconds: Annotated[float | None, number("--seconds", metavar="S", help="Stop a phase after so long.")] = None,
     device: Device = "cpu",
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Save the profile of the whole game here.")
-    ] = None,
+    out: Annotated[Path | None, option("--out", "DIR", "Save the profile of the whole game here.")] = None,
     json: Json = False,
-) -> None:
-    """Solve poker for two in two phases, as GS1 and GS2 did.
+) -> None:  # fmt: skip
+    """Solve two-player poker in two phases, as GS1 and GS2 did.
 
-    Phase I is a game of the first rounds; where they end hands are rolled out, or go on as statistics of a strategy's
-    play say. Phase II is the game behind it, with phase I as it is. What comes out is a profile within buckets, and
-    its gap there tells what was lost against solving all rounds at once.
+    Phase I is a game of the first rounds. At its end hands are rolled out, or they go on as statistics of a strategy's
+    play say. Phase II is the game after phase I, which stays as it is. The result is a profile in buckets. Its NashConv
+    in the abstract game tells what was lost against solving all rounds at once.
 
     \b
     Examples:
       kibitz phases rhode_island --rounds 2 --begin 2 --until 0.1 --out one.profile
       kibitz phases rhode_island --rounds 2 --begin 2 --until 0.1 --leaves one.profile --out two.profile
     """
-    from kibitz.forms.choice import needs_tree
-    from kibitz.forms.profile import Profile
-    from kibitz.poker.endgames.phases import ROLLOUT, phase_one, phase_two
+    from kibitz.commands import phases as solved
 
     check_artefact(out, "--out", "profile")
     rules = rules_of(game)
-    if needs_tree(rules):
-        raise SolverError(f"phases are for poker games for two: {game} is none")
-    if begin is not None and begin > rounds + 1:
-        raise SolverError(f"--begin {begin}: phase I ends with round {rounds}, so phase II begins by {rounds + 1}")
-    given = leaves if leaves == ROLLOUT else Profile.load(Path(leaves))
-    options: dict[str, Any] = {"iterations": iterations, "until": until, "seconds": seconds, "device": device}
-    found = []
     with Watch(not json) as watch:
-        watch.phase(f"phase I: rounds 1 to {rounds}")
-        found.append(phase_one(rules, abstraction, rounds, given, solver, **options))
-        if begin is not None:
-            watch.phase(f"phase II: from round {begin} on")
-            found.append(phase_two(rules, found[0], begin, solver, **options))
-        watch.phase("measuring the whole within its buckets")
-        gap = _gap(rules, abstraction, found[-1], device)
+        profiles = solved(rules, abstraction, rounds, leaves, begin, solver, device=device, progress=watch.phase,
+                          iterations=iterations, until=until, seconds=seconds)  # fmt: skip
+        watch.phase("measuring the profile in the abstract game")
+        gap = _gap(rules, abstraction, profiles[-1], device)
     if out is not None:
-        save_or_rescue(found[-1].save, out)
+        save_or_rescue(profiles[-1].save, out)
+    meta = profiles[0].meta
     data = {
-        "game": found[0].meta["game"], "abstraction": found[0].meta["abstraction"], "rounds": rounds,
-        "leaves": found[0].meta["leaves"], "begin": begin, "phases": [_facts(each) for each in found],
-        "abstract_nash_conv": gap, "sha256": found[-1].sha256, "out": None if out is None else str(out),
+        "game": meta["game"], "abstraction": meta["abstraction"], "rounds": rounds, "leaves": meta["leaves"],
+        "begin": begin, "phases": [_facts(each) for each in profiles], "abstract_nash_conv": gap,
+        "sha256": profiles[-1].sha256, "out": None if out is None else str(out),
     }  # fmt: skip
     if json:
         print_json(data)
@@ -131,25 +112,20 @@ def _facts(profile: Profile) -> dict[str, Any]:
     return {name: profile.meta[name] for name in names if name in profile.meta}
 
 
-_BEHIND = {"rollout": "roll-outs", "statistics": "statistics of play"}
-
-
 def _print(data: dict[str, Any], out: Path | None) -> None:
     from kibitz.report.text import gap, pairs, plain
 
-    where = console()
-    where.print(f"{plain(data['game'])} within {data['abstraction']}, in phases", style="bold", markup=False)
-    told = [
-        f"rounds 1 to {data['rounds']}, with {_BEHIND[data['leaves']]} behind them",
-        f"from round {data['begin']} on",
-    ]
+    page = console()
+    page.print(f"{plain(data['game'])} in {data['abstraction']}, in phases", style="bold", markup=False)
+    after = {"rollout": "roll-outs", "statistics": "statistics of play"}[data["leaves"]]
+    spans = [f"rounds 1 to {data['rounds']}, with {after} behind them", f"from round {data['begin']} on"]
     rows = [
-        (f"phase {'I' * (k + 1)}", f"{told[k]}: {each['iterations']:,} iterations of {each['solver']}"
+        (f"phase {'I' * (k + 1)}", f"{spans[k]}: {each['iterations']:,} iterations of {each['solver']}"
          + (f", NashConv {gap(each['phase_nash_conv'])} in it" if "phase_nash_conv" in each else ""))
         for k, each in enumerate(data["phases"])
     ]  # fmt: skip
-    rows.append(("NashConv of the whole", f"{gap(data['abstract_nash_conv'])} within the buckets"))
-    where.print(pairs(rows))
+    rows.append(("NashConv of the whole", f"{gap(data['abstract_nash_conv'])} in the abstract game"))
+    page.print(pairs(rows))
     if out is None:
         typer.echo("Not saved: --out NAME.profile keeps the strategy.")
     else:

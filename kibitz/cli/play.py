@@ -10,66 +10,38 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kibitz.cli.common import GAME_HELP, check_file, told_by_line
-from kibitz.cli.options import number
+from kibitz.cli.common import GAME_HELP, check_file, rules_of, told_by_line
+from kibitz.cli.options import PLAYER_HELP, argument, flag, number, option
 from kibitz.core.errors import ArtefactError, GameError
 
 if TYPE_CHECKING:
     from kibitz.games import Game
 
 MOST_TRANSCRIPT = 50_000_000  # characters
+AGAINST_HELP = (
+    f"{PLAYER_HELP}. With three players or more: once, for all opponents, or once for each. Default: rule where there "
+    "is one, else uniform."
+)
+REVEAL_HELP = "After each hand: the opponents' cards and strategy; in toepen also what they believed of yours."
+REPLAY_HELP = "Replay a transcript by the rules, and print it. If its game is in a file, name the GAME too."
 
 
 def play(
-    game: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="GAME", help=f"{GAME_HELP} Default: the game of a saved strategy in --against.", show_default=False
-        ),
-    ] = None,
-    against: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--against",
-            metavar="PLAYER",
-            help="uniform, rule (toepen), always-call, always-fold or always-raise (poker), or the directory of a "
-            "saved strategy; toepen also has "
-            "'search(DIR, seconds=1)' and 'exploit(DIR, bound=0.1)'. With three seats or more: once, for all "
-            "opponents, or once for each. Default: rule where the game has one, else uniform.",
-        ),
-    ] = None,
-    blueprint: Annotated[
-        Path | None, typer.Option("--blueprint", metavar="DIR", help="The same as --against DIR.")
-    ] = None,
-    hands: Annotated[int | None, number("--hands", metavar="N", help="Stop after so many hands.")] = None,
-    reveal: Annotated[
-        bool,
-        typer.Option(
-            "--reveal",
-            help="After each hand: what the opponents held and how they were going to play; in toepen also what they "
-            "thought you held.",
-        ),
-    ] = False,
-    seed: Annotated[
-        int | None, number("--seed", metavar="N", help="The same seed deals the same cards. Default: by chance.")
-    ] = None,
-    transcript: Annotated[
-        Path | None, typer.Option("--transcript", metavar="FILE", help="Write the hands here, as text.")
-    ] = None,
-    replay: Annotated[
-        Path | None,
-        typer.Option(
-            "--replay",
-            metavar="FILE",
-            help="Replay a transcript by the rules, and print it. If its game is in a file, name the GAME too.",
-        ),
-    ] = None,
-    ascii: Annotated[bool, typer.Option("--ascii", help="Write suits as letters.")] = False,
+    game: Annotated[str | None, argument("GAME", f"{GAME_HELP} Default: that of a strategy in --against.")] = None,
+    against: Annotated[list[str] | None, option("--against", "PLAYER", AGAINST_HELP)] = None,
+    blueprint: Annotated[Path | None, option("--blueprint", "DIR", "The same as --against DIR.")] = None,
+    hands: Annotated[int | None, number("--hands", "N", "Stop after so many hands.")] = None,
+    reveal: Annotated[bool, flag("--reveal", REVEAL_HELP)] = False,
+    seed: Annotated[int | None, number("--seed", "N", "Random seed of the deals. Default: a new one.")] = None,
+    transcript: Annotated[Path | None, option("--transcript", "FILE", "Write the hands here, as text.")] = None,
+    replay: Annotated[Path | None, option("--replay", "FILE", REPLAY_HELP)] = None,
+    ascii: Annotated[bool, flag("--ascii", "Write suits as letters.")] = False,
 ) -> None:
-    """Play any game in the terminal, against saved strategies and other players.
+    """Play any game in the terminal.
 
-    You change seats from hand to hand. Choose an action by its number or its name; ? shows the rules. Leave with q, the
-    end of input, or Ctrl-C.
+    The opponents are saved strategies, or simple players. Each turn shows what you see and your actions: choose one by
+    its number or its name, or ? for the rules. You change seats from hand to hand. Leave with q, the end of input, or
+    Ctrl-C.
 
     \b
     Examples:
@@ -89,10 +61,9 @@ def play(
     named = list(against or ([str(blueprint)] if blueprint is not None else []))
     text = _game(game, named)
     with told_by_line(text):
-        from kibitz.games import game as make_game
         from kibitz.play.table import Session, opponents_of
 
-        rules = make_game(text)
+        rules = rules_of(text)
         opponents = opponents_of(rules, named or [_default(rules, text)])
         if seed is None:
             import secrets

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kibitz.cli.common import console, print_json
+from kibitz.cli.common import console, print_json, print_pairs, with_interval
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError
 
@@ -13,11 +13,8 @@ if TYPE_CHECKING:
     from kibitz.evaluate.sampled import Decision, Sample
     from kibitz.forms.profile import Profile
     from kibitz.forms.protocol import Form
-    from kibitz.play.lower_bound import LowerBound
     from kibitz.solvers.blueprint import Blueprint
 
-DEALS = 2_000  # of self-play
-MATCH_DEALS = 100_000  # that the responder plays
 
 
 def is_blueprint(path: Path) -> bool:
@@ -34,11 +31,11 @@ def as_profile(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, P
     from kibitz.solvers.saved_blueprints import load_blueprint
 
     watch.phase(f"reading {path}")
-    held = load_blueprint(path, compact=True, game=game)
-    if not fits(held.game, MOST_LAID):
-        return held, None
-    watch.phase(f"building the game {held.machine.spec}")
-    return held, blueprint_profile(held, tree_of(held.game))
+    blueprint = load_blueprint(path, compact=True, game=game)
+    if not fits(blueprint.game, MOST_LAID):
+        return blueprint, None
+    watch.phase(f"building the game {blueprint.machine.spec}")
+    return blueprint, blueprint_profile(blueprint, tree_of(blueprint.game))
 
 
 def exactly(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, tuple[Form, Profile] | str]:
@@ -47,110 +44,84 @@ def exactly(path: Path, game: str | None, watch: Watch) -> tuple[Blueprint, tupl
     from kibitz.solvers.saved_blueprints import load_blueprint
 
     watch.phase(f"reading {path}")
-    held = load_blueprint(path, compact=True, game=game)
-    watch.phase(f"building the game {held.machine.spec}")
+    blueprint = load_blueprint(path, compact=True, game=game)
+    watch.phase(f"building the game {blueprint.machine.spec}")
     try:
-        return held, laid_out(held)
+        return blueprint, laid_out(blueprint)
     except GameError as error:
-        return held, str(error)
+        return blueprint, str(error)
 
 
-def sample_of(held: Blueprint, path: Path, watch: Watch, deals: int = DEALS) -> Sample:
+def sample_of(blueprint: Blueprint, path: Path, watch: Watch, deals: int = 2_000) -> Sample:
     from kibitz.evaluate.sampled import self_play
     from kibitz.play.agents import blueprint_agent
 
     watch.phase(f"playing {deals:,} deals against itself")
-    return self_play(held.machine, blueprint_agent(held, held.machine, str(path)).strategy, deals)
+    return self_play(blueprint.machine, blueprint_agent(blueprint, blueprint.machine, str(path)), deals)
 
 
 def evaluate_sampled(
-    held: Blueprint, path: Path, seconds: float, local: int | None, json: bool, watch: Watch, why: str
+    blueprint: Blueprint, path: Path, seconds: float, local: int | None, json: bool, watch: Watch, why: str
 ) -> None:
-    """The value of each seat in self-play, and what a trained responder wins: a lower bound on exploitability.
+    """Print the value of each player in self-play, and what a trained responder wins. why: it is not exact."""
+    from kibitz.commands import evaluate_sampled as measured
 
-    why: it is not measured exactly.
-    """
-    from kibitz.play.agents import blueprint_agent
-    from kibitz.play.lower_bound import lower_bound
-
-    sample = sample_of(held, path, watch)
-    watch.phase(f"training a responder for {seconds:g} s")
-    deals = MATCH_DEALS if held.machine.compiled else 100
-    bound = lower_bound(blueprint_agent(held, held.machine, str(path)), seconds=seconds, deals=deals)
-    near = None
-    if local is not None:
-        from kibitz.poker.whole.local_response import local_bound
-
-        watch.phase(f"local best response: {local:,} deals")
-        near = local_bound(blueprint_agent(held, held.machine, str(path)), deals=local)
-    value = [score.data() for score in sample.value]
-    data = {
-        "blueprint": str(path), "game": held.machine.spec, "sha256": held.sha256, "sampled": True, "why": why,
-        "deals": sample.deals, "value": value,
-        "exploitability_at_least": bound.least,
-        "responder": {**bound.result.scores[0].data(), "abstraction": bound.abstraction,
-                      "iterations": bound.iterations, "seconds": seconds},
-        **({} if near is None else {"local_best_response": {**near.scores[0].data(), "deals": near.deals}}),
-    }  # fmt: skip
+    data = {"blueprint": str(path), **measured(blueprint, seconds, local, why, watch.phase)}
     watch.phase("")
     if json:
         print_json(data)
         return
-    from kibitz.report.text import pairs, plain
+    from kibitz.report.text import plain
 
-    rows = [
-        (f"value of seat {seat}", f"{score.mean:+.4f}  (95%: {score.interval[0]:+.4f} to {score.interval[1]:+.4f})")
-        for seat, score in enumerate(sample.value)
-    ]
+    responder = data["responder"]
+    rows = [(f"value of player {seat}", with_interval(each["mean"], each["interval"]))
+            for seat, each in enumerate(data["value"])]  # fmt: skip
     rows += [
-        ("self-play", f"{sample.deals:,} deals"),
-        ("exploitability", at_least(bound)),
-        ("", f"by a responder that learned against it for {seconds:g} s ({bound.abstraction}, {bound.iterations:,} "
-             "iterations); a longer one may win more"),
+        ("self-play", f"{data['deals']:,} deals"),
+        ("exploitability", at_least(data["exploitability_at_least"], responder["mean"], responder["interval"])),
+        ("", f"by a responder that learned against it for {seconds:g} s ({responder['abstraction']}, "
+             f"{responder['iterations']:,} iterations); a longer one may win more"),
     ]  # fmt: skip
-    if near is not None:
-        low, high = near.interval
-        wins = f"wins {near.mean:+.4f}  (95%: {low:+.4f} to {high:+.4f}) in {near.deals:,} deals"
-        rows.append(("local best response", wins))
-    rows.append(("sampled", plain(why)))
-    console().print(plain(repr(held)), markup=False)
-    console().print(pairs(rows))
+    if local is not None:
+        near = data["local_best_response"]
+        wins = with_interval(near["mean"], near["interval"])
+        rows.append(("local best response", f"wins {wins} in {near['deals']:,} deals"))
+    console().print(plain(repr(blueprint)), markup=False)
+    print_pairs([*rows, ("sampled", plain(why))])
 
 
-def at_least(bound: LowerBound) -> str:
+def at_least(least: float, mean: float, interval: tuple[float, float]) -> str:
     """A lower bound in words; a responder that found nothing says so."""
-    low, high = bound.result.interval
-    mean = bound.result.mean
-    if bound.least > 0.0:
-        return f"at least {bound.least:.4f}: the responder wins {mean:+.4f}  (95%: {low:+.4f} to {high:+.4f})"
-    return f"at least 0: the responder found no gain ({mean:+.4f} \u00b1 {high - mean:.4f})"
+    if least > 0.0:
+        return f"at least {least:.4f}: the responder wins {with_interval(mean, interval)}"
+    return f"at least 0: the responder found no gain ({mean:+.4f} \u00b1 {interval[1] - mean:.4f})"
 
 
 def show_sampled(
-    held: Blueprint, path: Path, seat: int | None, infoset: str | None, filter: str | None, limit: int, json: bool,
+    blueprint: Blueprint, path: Path, seat: int | None, infoset: str | None, filter: str | None, limit: int, json: bool,
     watch: Watch,
 ) -> None:  # fmt: skip
     """The decisions that self-play comes to most often."""
-    if seat is not None and not 0 <= seat < held.machine.players:
-        raise GameError(f"there is no seat {seat}: seats are 0 to {held.machine.players - 1}")
-    sample = sample_of(held, path, watch)
+    if seat is not None and not 0 <= seat < blueprint.machine.players:
+        raise GameError(f"there is no seat {seat}: seats are 0 to {blueprint.machine.players - 1}")
+    sample = sample_of(blueprint, path, watch)
     watch.phase("")
 
     def wanted(each: Decision) -> bool:
         named = infoset is None or each.infoset == infoset
         return named and (seat is None or each.seat == seat) and (filter is None or filter in each.infoset)
 
-    found = [each for each in sample.decisions if wanted(each)]
-    by_seat = {s: [each for each in found if each.seat == s] for s in sorted({each.seat for each in found})}
-    if not found:
+    chosen = [each for each in sample.decisions if wanted(each)]
+    by_seat = {s: [each for each in chosen if each.seat == s] for s in sorted({each.seat for each in chosen})}
+    if not chosen:
         raise GameError(
             f"{sample.deals:,} deals of self-play came to no such infoset; try another --filter, or train it longer"
         )
     if json:
-        print_json(_data(held, path, sample, [each for of in by_seat.values() for each in of[: limit or None]]))
+        print_json(_data(blueprint, path, sample, [each for of in by_seat.values() for each in of[: limit or None]]))
         return
     page = console()
-    page.print(f"{held!r}", markup=False)
+    page.print(f"{blueprint!r}", markup=False)
     page.print(
         f"{len(sample.decisions):,} infosets came up in {sample.deals:,} deals of self-play; reach and values are of "
         "these deals, and '-' is an action that was never taken.",
@@ -167,9 +138,9 @@ def show_sampled(
             page.print(f"... and {len(decisions) - limit:,} more: --limit 0 for all", markup=False)
 
 
-def _data(held: Blueprint, path: Path, sample: Sample, decisions: list[Decision]) -> dict[str, Any]:
+def _data(blueprint: Blueprint, path: Path, sample: Sample, decisions: list[Decision]) -> dict[str, Any]:
     return {
-        "blueprint": str(path), "game": held.machine.spec, "sampled": True, "deals": sample.deals,
+        "blueprint": str(path), "game": blueprint.machine.spec, "sampled": True, "deals": sample.deals,
         "infosets": [
             {
                 "seat": each.seat, "infoset": each.infoset, "reach": sample.reach(each),

@@ -7,33 +7,24 @@ from typing import Annotated
 
 import typer
 
-from kibitz.cli.options import number
+from kibitz.cli.options import argument, number, option
 from kibitz.core.errors import ArtefactError, SpecError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def serve(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="Where strategies and runs are saved; folders in it count too.")
-    ] = Path("."),
-    port: Annotated[
-        int, number("--port", metavar="PORT", help="The port to listen on; 0 takes any that is free.")
-    ] = 8000,
-    host: Annotated[
-        str, typer.Option("--host", metavar="HOST", help="127.0.0.1, localhost or ::1: this machine alone.")
-    ] = "127.0.0.1",
-    open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
-    game: Annotated[
-        list[str] | None,
-        typer.Option("--game", metavar="GAME", help="A game of your own to play too, such as my_game.py:MyGame."),
-    ] = None,
+    folder: Annotated[Path, argument("FOLDER", "Where strategies and runs are saved. Default: here.")] = Path("."),
+    port: Annotated[int, number("--port", "PORT", "The port to listen on; 0 takes any that is free.")] = 8000,
+    host: Annotated[str, option("--host", "HOST", "127.0.0.1, localhost or ::1: this machine alone.")] = "127.0.0.1",
+    open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the address in the browser.")] = True,
+    game: Annotated[list[str] | None, option("--game", "GAME", "Also offer a game such as my_game.py:MyGame.")] = None,
 ) -> None:
-    """Look at strategies, play against them and watch runs, in the browser.
+    """Show strategies and runs in the browser, and play there.
 
-    The page is served to this machine alone. The address that is printed ends in a token: whoever has it may look and
-    play, and nobody else. Where nothing is saved yet there are strategies that kibitz makes at once: Leduc solved in
-    seconds, and others that play at random. Stop with Ctrl-C.
+    It prints the address of the web interface, which only this machine can reach. The address ends in a token: whoever
+    has it may look and play. If nothing is saved yet there are strategies to begin with: Leduc solved in seconds, and
+    others that play at random. Stop with Ctrl-C.
 
     \b
     Examples:
@@ -43,7 +34,7 @@ def serve(
       kibitz serve --game my_game.py:MyGame
     """
     if host not in LOOPBACK:
-        raise SpecError(f"--host {host:.80}: the page is for this machine alone; choose {', '.join(LOOPBACK)}")
+        raise SpecError(f"--host {host:.80}: the web interface is for this machine alone; choose {', '.join(LOOPBACK)}")
     if not folder.is_dir():
         raise ArtefactError(f"{folder} is not a directory: name the one where strategies are saved")
     from kibitz.web.serve import serve as run

@@ -1,37 +1,32 @@
-"""kibitz shrink: what of a poker game's cards may be merged."""
+"""kibitz shrink: which hands of a poker game may be merged."""
 
 from __future__ import annotations
 
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from kibitz.cli.common import GameText, Json, console, print_json, rules_of, subject_of
-from kibitz.cli.options import checked
+from kibitz.cli.common import GameText, Json, print_data, print_pairs, told_by_line
+from kibitz.cli.options import checked, option
 from kibitz.cli.watch import Watch
-from kibitz.core.errors import GameError, SpecError
+from kibitz.core.errors import SpecError
 
 if TYPE_CHECKING:
-    from kibitz.forms.protocol import CompactForm
+    from kibitz.poker.exact.form import PokerForm
 
 
 def shrink(
     game: GameText,
-    reading: Annotated[
-        str, typer.Option("--reading", metavar="NAME", help="strict (lossless) or win-count (lossy).")
-    ] = "strict",
+    reading: Annotated[str, option("--reading", "NAME", "strict (lossless) or win-count (lossy).")] = "strict",
     threshold: Annotated[
-        str,
-        typer.Option("--threshold", metavar="N", help="Deals that a merge may get wrong: a number, or one per round."),
+        str, option("--threshold", "N", "Deals that a merge may get wrong: a number, or one per round.")
     ] = "0",
     json: Json = False,
 ) -> None:
-    """Run GameShrink on a two-player poker game: find hands that can be merged.
+    """Run GameShrink: find hands of a poker game to merge.
 
-    It builds the signal tree, merges nodes with the same outcomes, and prints how many classes of hands are left in
-    each round, with the size of the linear programme over these classes. `kibitz solve GAME --abstraction gameshrink`
-    solves the game with them.
+    The game has two players. GameShrink builds the signal tree, merges nodes with the same outcomes, and prints how
+    many classes of hands are left in each round, with the size of the linear programme over these classes. `kibitz
+    solve GAME --abstraction gameshrink` solves the game with them.
 
     \b
     Examples:
@@ -40,40 +35,29 @@ def shrink(
       kibitz shrink rhode_island --reading win-count
       kibitz shrink rhode_island --reading win-count --threshold 0,50,2 --json
     """
-    from kibitz.forms.choice import compact_form
-    from kibitz.games.leduc import Leduc
-    from kibitz.games.tree import Tree
-    from kibitz.poker.rules.rules import leduc_as_poker
+    from kibitz.commands import poker_form
 
     levels = _numbers(threshold)
     with Watch(not json) as watch:
-        rules: Any = rules_of(game)
-        if isinstance(rules, Leduc):  # the same game, of which the general rules of poker know the cards
-            form: Tree | CompactForm = compact_form(leduc_as_poker(rules))
-        else:
-            form = subject_of(game, watch)
-        if isinstance(form, Tree):
-            raise GameError(f"{game} is not a two-player poker game, and `kibitz shrink` is for those only")
+        watch.phase(f"building the game {game}")
+        with told_by_line(game):
+            form = poker_form(game)
         data = facts(form, reading, levels, watch)
-    if json:
-        print_json(data)
-    else:
-        _print(data)
+    print_data(data, json, _print)
 
 
 def _numbers(text: str) -> int | list[int]:
     try:
-        found = [int(word) for word in text.split(",")]
+        levels = [int(word) for word in text.split(",")]
     except ValueError:
-        said = text if len(text) <= 80 else text[:80] + "..."
-        raise SpecError(f"--threshold {said} should be a whole number, or one for each round such as 0,50,2") from None
-    for each in found:
-        checked("--threshold", each)
-    return found[0] if len(found) == 1 else found
+        raise SpecError(f"--threshold {text:.80} should be a whole number, or one per round such as 0,50,2") from None
+    for level in levels:
+        checked("--threshold", level)
+    return levels[0] if len(levels) == 1 else levels
 
 
-def facts(form: CompactForm, reading: str, threshold: int | list[int], watch: Watch) -> dict[str, Any]:
-    """The classes of a game, and the programmes before and after."""
+def facts(form: PokerForm, reading: str, threshold: int | list[int], watch: Watch) -> dict[str, Any]:
+    """The classes of hands, and the size of the linear programme before and after."""
     from kibitz.poker.buckets import gameshrink
     from kibitz.poker.buckets.signals import Cards
 
@@ -84,24 +68,20 @@ def facts(form: CompactForm, reading: str, threshold: int | list[int], watch: Wa
     seconds = time.perf_counter() - began
     strict = shrunk if reading == "strict" and not any(shrunk.threshold) else gameshrink.shrink(cards, "strict")
     return {
-        "game": form.spec,
-        "reading": reading,
-        "threshold": list(shrunk.threshold),
+        "game": form.spec, "reading": reading, "threshold": list(shrunk.threshold),
         "lossless": shrunk.classes == strict.classes,  # all merge at least as much
-        "signals": cards.signal_nodes,
-        "classes": shrunk.classes,
-        "programme": {"whole": form.programme_size[0], "shrunk": shrunk.lp_size(*form.per_hand)},
-        "seconds": seconds,
-    }
+        "signals": cards.signal_nodes, "classes": shrunk.classes,
+        "programme": {"whole": form.programme_size[0], "shrunk": shrunk.lp_size(*form.per_hand)}, "seconds": seconds,
+    }  # fmt: skip
 
 
 def _print(data: dict[str, Any]) -> None:
-    from kibitz.report.text import duration, pairs, plain
+    from kibitz.report.text import duration, plain
 
     def rounds(counts: list[int]) -> str:
         return " / ".join(f"{count:,}" for count in counts)
 
-    kept = "lossless" if data["lossless"] else "lossy: an equilibrium within them need not be one of the game"
+    kept = "lossless" if data["lossless"] else "lossy: an equilibrium of the abstract game need not be one of the game"
     programme = data["programme"]
     rows = [
         ("game", plain(data["game"])),
@@ -111,4 +91,4 @@ def _print(data: dict[str, Any]) -> None:
         ("linear programme", f"{programme['shrunk']:,} rows, {programme['whole']:,} without merging"),
         ("time", duration(data["seconds"])),
     ]
-    console().print(pairs(rows))
+    print_pairs(rows)

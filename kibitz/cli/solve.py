@@ -1,4 +1,4 @@
-"""kibitz solve: solve a game, watch it, save it, stop it and go on."""
+"""kibitz solve: solve a game, watch it, save it, stop it and continue."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import shlex
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
@@ -29,107 +29,88 @@ from kibitz.cli.common import (
     save_or_rescue,
     subject_of,
 )
-from kibitz.cli.options import Device, checked, counted, number
+from kibitz.cli.options import (
+    Device,
+    Iterations,
+    ProfileOut,
+    Quiet,
+    Until,
+    argument,
+    checked,
+    counted,
+    number,
+    option,
+)
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import ArtefactError, KibitzError, SolverError
 
 if TYPE_CHECKING:
-    from kibitz.forms.profile import Profile
     from kibitz.forms.protocol import CompactForm
     from kibitz.games.tree import Tree
-    from kibitz.solvers.run import Look, Report
+    from kibitz.solvers.progress import RunState
+    from kibitz.solvers.result import Evaluation, Result
+    from kibitz.solvers.run import SolveRequest
 
 
 @dataclass(frozen=True)
-class Order:
-    """What was asked for, with what a checkpoint says filled in."""
+class SolveOrder:
+    """The options of the command, with what a checkpoint says filled in."""
 
-    game: str | None
-    solver: str
-    seed: int
-    iterations: int | None
-    until: float | None
-    seconds: float | None
-    threads: int | None
-    checkpoint: Path | None
-    every: float
-    resume: bool
-    out: Path | None
-    plot: Path | None
-    log: Path | None
-    abstraction: str | None = None
-    device: str = "cpu"
-    at: int | None = None  # the iteration of the checkpoint to go on from
+    request: SolveRequest  # its game is empty where a checkpoint names it
+    out: Path | None = None
+    plot: Path | None = None
+    log: Path | None = None
+    at: int | None = None  # the iteration of the checkpoint to continue from
     columns: int | None = None  # of its arrays, if it is the checkpoint that names the game
+
+    @property
+    def checkpoint(self) -> Path | None:
+        path = self.request.run.checkpoint
+        return None if path is None else Path(path)
+
+    def saved_at(self, path: Path | None) -> SolveOrder:
+        """The same, with another checkpoint."""
+        return replace(self, request=replace(self.request, run=replace(self.request.run, checkpoint=path)))
 
 
 def solve(
     game: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="GAME",
-            help=GAME_HELP + " With --resume it may be left out.",
-            show_default=False,
-            autocompletion=complete.games,
-        ),
+        str | None, argument("GAME", GAME_HELP + " With --resume it may be left out.", complete.games)
     ] = None,
     solver: Annotated[
-        str | None,
-        typer.Option(
-            "--solver", metavar="SOLVER", help="See `kibitz solvers`. Default: auto.", autocompletion=complete.solvers
-        ),
+        str | None, option("--solver", "SOLVER", "See `kibitz solvers`. Default: auto.", complete.solvers)
     ] = None,
-    iterations: Annotated[
-        int | None, number("--iterations", metavar="N", help="Stop after this many iterations in total.")
-    ] = None,
-    until: Annotated[
-        float | None, number("--until", metavar="GAP", help="Stop once NashConv is at most this.")
-    ] = None,
-    seconds: Annotated[float | None, number("--seconds", metavar="S", help="Stop this many seconds from now.")] = None,
-    seed: Annotated[int | None, number("--seed", metavar="N", help="Seed of solvers that sample. Default: 0.")] = None,
+    iterations: Iterations = None,
+    until: Until = None,
+    seconds: Annotated[float | None, number("--seconds", "S", "Stop this many seconds from now.")] = None,
+    seed: Annotated[int | None, number("--seed", "N", "Random seed of solvers that sample. Default: 0.")] = None,
     abstraction: Annotated[
         str | None,
-        typer.Option(
-            "--abstraction",
-            metavar="NAME",
-            help="Solve the abstract game: gameshrink, percentile(8) or a folder of `kibitz abstract` for poker, "
-            "JQ.K for leduc, or one of the game's own.",
-            autocompletion=complete.abstractions,
-        ),
+        option("--abstraction", "NAME", "Solve the abstract game: gameshrink, percentile(8) or a folder of `kibitz "
+               "abstract` for poker, JQ.K for leduc, or one of the game's own.", complete.abstractions),
     ] = None,
     limit: Annotated[
         str | None,
-        typer.Option(
-            "--limit",
-            metavar="INFOSETS",
-            help="Poker for two: the finest percentile buckets that have at most so many infosets, as 24M. Their sizes "
-            "are printed first.",
-        ),
+        option("--limit", "INFOSETS", "Two-player poker: the finest percentile buckets that have at most so many "
+               "infosets, as 24M. Their sizes are printed first."),
     ] = None,
     threads: Annotated[
-        int | None,
-        number("--threads", metavar="N", help="Cores to use; same result, except by mccfr. Default: all that help."),
+        int | None, number("--threads", "N", "Cores to use; same result, except by mccfr. Default: all that help.")
     ] = None,
     device: Device = "cpu",
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Save the profile here, such as leduc.profile.")
-    ] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option("--checkpoint", metavar="DIR", help="Save the run here from time to time.")
-    ] = None,
-    every: Annotated[float, number("--every", metavar="SECONDS", help="Time between checkpoints.")] = 30.0,
+    out: ProfileOut = None,
+    checkpoint: Annotated[Path | None, option("--checkpoint", "DIR", "Save the run here from time to time.")] = None,
+    every: Annotated[float, number("--every", "SECONDS", "Time between checkpoints.")] = 30.0,
     resume: Annotated[
-        Path | None, typer.Option("--resume", metavar="DIR", help="Continue from a checkpoint, and keep it up to date.")
+        Path | None, option("--resume", "DIR", "Continue from a checkpoint, and keep it up to date.")
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Plot NashConv over time: .png, .svg or .pdf.")
-    ] = None,
+    plot: Annotated[Path | None, option("--plot", "FILE", "Plot NashConv over time: .png, .svg or .pdf.")] = None,
     log: Annotated[
-        Path | None, typer.Option("--log", metavar="FILE", help="Log NashConv over time, as lines of JSON: .jsonl.")
+        Path | None, option("--log", "FILE", "Log NashConv over time, as lines of JSON: .jsonl.")
     ] = None,
     json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
-) -> None:
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
     """Compute an approximate Nash equilibrium of a game.
 
     The run stops at the first of --iterations, --until and --seconds; without any of them, after 1,000 iterations.
@@ -146,34 +127,35 @@ def solve(
       kibitz solve rhode_island --abstraction 'percentile(6, recall=false)' --solver pcs --seconds 60
       kibitz solve holdem.limit.2p --limit 24M --solver pcs --seconds 900 --checkpoint h.checkpoint --out h.profile
     """
+    from kibitz.solvers import RunOptions
+    from kibitz.solvers.run import SolveRequest
+
     if limit is not None:
         abstraction = _finest(game, abstraction, limit, resume, not (json or quiet))
-    order = Order(
-        game, solver or "auto", seed or 0, iterations, until, seconds, threads, checkpoint, every, False, out, plot,
-        log, abstraction, device,
-    )  # fmt: skip
+    run = RunOptions(checkpoint, every, device=device)
+    request = SolveRequest(game or "", solver or "auto", iterations, until, seconds, seed or 0, threads, None,
+                           abstraction, run)  # fmt: skip
+    order = SolveOrder(request, out, plot, log)
     if resume is not None:
         order = resumed(order, resume, solver, seed)
     elif game is None:
         raise SolverError("name a GAME to solve (see `kibitz games`), or a checkpoint to continue with --resume")
     _check(order)
-    tree, profile, report = _run(order, not (json or quiet))
-    order = _kept(order, tree, report)
-    if order.out is not None:
-        save_or_rescue(profile.save, order.out)
-    if order.plot is not None:
+    tree, result, state = _run(order, not (json or quiet))
+    order = _kept(order, tree, state)
+    if out is not None:
+        save_or_rescue(result.save, out)
+    if plot is not None:
         from kibitz.report.plot import convergence
 
-        exact = report.solver is not None and report.solver.exact
-        solver_name = profile.meta["solver"]
-        convergence(report.looks, order.plot, tree.spec, solver_name, order.until, one_step=exact)
+        convergence(result.history, plot, tree.spec, result.meta["solver"], order.request.until, one_step=result.exact)
     if json:
-        print_json(as_data(order, tree, profile, report))
+        print_json(as_data(order, tree, result))
     elif not quiet:
-        _print(order, tree, profile, report)
-    elif report.interrupted and (command := continuation(order, tree)):
+        _print(order, tree, result)
+    elif result.interrupted and (command := continuation(order, tree)):
         say(f"stopped; continue with: {command}")
-    if report.interrupted:
+    if result.interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
@@ -183,7 +165,7 @@ def solve(
 def _finest(game: str | None, abstraction: str | None, limit: str, resume: Path | None, shown: bool) -> str:
     """The buckets that --limit stands for."""
     from kibitz.forms.choice import needs_tree
-    from kibitz.poker.buckets.limits import decisions_of, finest, infosets_of, percentile_spec
+    from kibitz.poker.buckets.percentile import decisions_of, finest, infosets_of, percentile_spec
 
     if abstraction is not None or resume is not None or game is None:
         raise SolverError("--limit chooses the buckets of a new run: name a GAME, and leave --abstraction out")
@@ -205,34 +187,34 @@ def _finest(game: str | None, abstraction: str | None, limit: str, resume: Path 
     return spec
 
 
-def resumed(order: Order, path: Path, solver: str | None, seed: int | None) -> Order:
+def resumed(order: SolveOrder, path: Path, solver: str | None, seed: int | None) -> SolveOrder:
     """The order with what the checkpoint knows: game, solver, seed, and, unless others are given, the stops."""
     from kibitz.core import store
     from kibitz.games.trusted import recalled
-    from kibitz.solvers.run import KIND, checkpoint_meta
+    from kibitz.solvers.checkpoints import KIND, checkpoint_meta
 
-    if order.checkpoint not in (None, path):
+    request = order.request
+    if request.run.checkpoint not in (None, path):
         raise SolverError("--resume saves to the checkpoint that it continues: leave --checkpoint out")
     meta = checkpoint_meta(path)
-    named = order.game is not None or order.abstraction is not None  # an abstract game has fewer rows than the game
-    order = replace(
-        order,
-        columns=None if named else max(store.sizes(path, KIND).values(), default=0),
-        game=order.game or recalled(meta["game"], path, _again(meta["game"], path)),
+    named = bool(request.game) or request.abstraction is not None  # an abstract game has fewer rows than the game
+    columns = None if named else max(store.sizes(path, KIND).values(), default=0)
+    request = replace(
+        request,
+        game=request.game or recalled(meta["game"], path, _again(meta["game"], path)),
         solver=solver or meta["solver"],
         seed=checked("--seed", meta["seed"]) if seed is None else seed,
-        checkpoint=path,
-        resume=True,
-        at=meta["iteration"],
+        run=replace(request.run, checkpoint=path, resume=True),
     )
-    if order.iterations is not None or order.until is not None or order.seconds is not None:
-        return order
-    stop: dict[str, float] = meta["stop"]
-    most = int(stop["iterations"]) if "iterations" in stop else None
-    left = stop["seconds"] - meta["seconds"] if "seconds" in stop else None
-    if left is not None and left <= 0:  # its time is over: stay where it is
-        return replace(order, iterations=meta["iteration"])
-    return replace(order, iterations=most, until=stop.get("until"), seconds=left)
+    if request.iterations is None and request.until is None and request.seconds is None:
+        stop: dict[str, float] = meta["stop"]
+        most = int(stop["iterations"]) if "iterations" in stop else None
+        left = stop["seconds"] - meta["seconds"] if "seconds" in stop else None
+        if left is not None and left <= 0:  # its time is over: stay where it is
+            request = replace(request, iterations=meta["iteration"])
+        else:
+            request = replace(request, iterations=most, until=stop.get("until"), seconds=left)
+    return replace(order, request=request, at=meta["iteration"], columns=columns)
 
 
 def _again(game: object, path: Path) -> str:
@@ -240,25 +222,26 @@ def _again(game: object, path: Path) -> str:
     return f"the game, as `kibitz solve {said} --resume {shlex.quote(str(path))}`"
 
 
-def _check(order: Order) -> None:
+def _check(order: SolveOrder) -> None:
     """Refuse what would fail after the work is done."""
     from kibitz.report.plot import ENDINGS
-    from kibitz.solvers.run import checkpoint_meta
+    from kibitz.solvers.checkpoints import checkpoint_meta
 
-    if order.device != "cpu":
-        from kibitz.poker.bucketed.device import Device as Found
+    run = order.request.run
+    if run.device != "cpu":
+        from kibitz.poker.bucketed.device import Device as ArrayDevice
 
-        if order.abstraction is None:
+        if order.request.abstraction is None:
             raise SolverError("--device gpu is for poker within buckets: name them, as --abstraction 'percentile(8)'")
-        Found(order.device)  # refused at once where there is none
+        ArrayDevice(run.device)  # refused at once where there is none
     check_artefact(order.out, "--out", "profile")
     check_file(order.plot, "--plot", ENDINGS)
     check_file(order.log, "--log", (".jsonl", ".json"))
     check_apart({
-        "--resume" if order.resume else "--checkpoint": order.checkpoint, "--out": order.out, "--plot": order.plot,
+        "--resume" if run.resume else "--checkpoint": order.checkpoint, "--out": order.out, "--plot": order.plot,
         "--log": order.log,
     })  # fmt: skip
-    if order.checkpoint is not None and not order.resume:
+    if order.checkpoint is not None and not run.resume:
         check_artefact(order.checkpoint, "--checkpoint", "checkpoint")
         if (order.checkpoint / "manifest.json").exists():
             game = named_again(checkpoint_meta(order.checkpoint)["game"], "")
@@ -271,28 +254,21 @@ def _check(order: Order) -> None:
 # During
 
 
-def _run(order: Order, shown: bool) -> tuple[Tree | CompactForm, Profile, Report]:
-    from kibitz.solvers.run import Report
-    from kibitz.solvers.run import solve as run
+def _run(order: SolveOrder, shown: bool) -> tuple[Tree | CompactForm, Result, RunState]:
+    from kibitz.forms.problem import only_on_tree
+    from kibitz.solvers.progress import RunState
+    from kibitz.solvers.run import carry_out, samples, walks
 
-    report = Report(tell=note)
+    state, request = RunState(message=note), order.request
+    game, solver, device = str(request.game), request.solver, request.run.device
     with Watch(shown) as watch:
-        from kibitz.forms.problem import only_on_tree
-        from kibitz.solvers.run import samples, walks
-
-        sampled = samples(order.solver)
-        of_tree = walks(known(order.solver)) or only_on_tree(str(order.game), order.abstraction)
-        tree = subject_of(str(order.game), watch, of_tree, order.columns, order.abstraction, order.device, sampled)
-        spec = compiled(order.solver, watch, tree) or compiled(chosen(tree, watch), watch, tree)
-        watch.solving(f"solving {tree.spec} by {spec}", report)
-        with _Log(order.log, report) as log:
-            profile = run(
-                tree, order.solver, iterations=order.iterations, until=order.until, seconds=order.seconds,
-                seed=order.seed, threads=order.threads, checkpoint=order.checkpoint, every=order.every,
-                resume=order.resume, on_look=log.look, report=report, abstraction=order.abstraction,
-                device=order.device,
-            )  # fmt: skip
-    return tree, profile, report
+        of_tree = walks(known(solver)) or only_on_tree(game, request.abstraction)
+        tree = subject_of(game, watch, of_tree, order.columns, request.abstraction, device, samples(solver))
+        spec = compiled(solver, watch, tree) or compiled(chosen(tree, watch), watch, tree)
+        watch.solving(f"solving {tree.spec} by {spec}", state)
+        with _Log(order.log, state) as log:
+            run = replace(request.run, progress=log.add)
+            return tree, carry_out(replace(request, game=tree, run=run), state), state
 
 
 def known(solver: str) -> str:
@@ -330,19 +306,18 @@ def chosen(tree: Tree | CompactForm, watch: Watch) -> str:
     from kibitz.forms.choice import form_for
     from kibitz.solvers import Task, make
 
-
     watch.phase("building the sequence form")
     return make("auto", Task(None, form_for(tree))).spec
 
 
 class _Log:
-    """The file of looks, one JSON object a line; it starts with those from before a resume.
+    """The file of evaluations, one JSON object a line; it starts with those from before a resume.
 
-    It is opened at once, so that a wrong path is told before the work; once the run is on, it ends nothing.
+    It is opened at once, so that a wrong path is refused before the work; once the run is on, it ends nothing.
     """
 
-    def __init__(self, path: Path | None, report: Report) -> None:
-        self.path, self.report = path, report
+    def __init__(self, path: Path | None, state: RunState) -> None:
+        self.path, self.state = path, state
         self.file: IO[str] | None = None
         self.begun = False
 
@@ -357,17 +332,17 @@ class _Log:
             with suppress(OSError):  # what is left in it was told of already
                 self.file.close()
 
-    def look(self, look: Look) -> None:
+    def add(self, now: Evaluation) -> None:
         import json
 
         if self.file is None:
             return
-        looks = [look] if self.begun else self.report.looks
         try:
             if not self.begun:  # an older log goes only now
                 self.file.truncate(0)
-                self.begun = True
-            self.file.writelines(json.dumps(each.data()) + "\n" for each in looks)
+            new = [now] if self.begun else self.state.history
+            self.begun = True
+            self.file.writelines(json.dumps(asdict(each)) + "\n" for each in new)
             self.file.flush()
         except OSError as error:
             note(f"--log {self.path} cannot be written: {error.strerror or error}; the run continues without it")
@@ -379,123 +354,116 @@ class _Log:
 # After
 
 
-def _kept(order: Order, tree: Tree | CompactForm, report: Report) -> Order:
+def _kept(order: SolveOrder, tree: Tree | CompactForm, state: RunState) -> SolveOrder:
     """The order with the checkpoint that holds the run. An interrupted one is saved even if nobody asked for it."""
-    if report.saved is not None or not report.interrupted or report.solver is None:
-        return replace(order, checkpoint=report.saved or order.checkpoint)
+    if state.checkpoint is not None or not state.interrupted or state.solver is None:
+        return order.saved_at(state.checkpoint or order.checkpoint)
     from kibitz.forms.choice import form_for
-    from kibitz.solvers.run import Keeper, beside
+    from kibitz.solvers.checkpoints import Keeper, SolverRun, beside
 
     name = "".join(c if c.isalnum() or c in "_-" else "_" for c in tree.spec)[:60].strip("_") or "game"
-    task = getattr(report.solver, "task", None)
+    task = getattr(state.solver, "task", None)
     form = form_for(tree) if task is None else task.form  # with an abstraction that of the smaller game
     for folder in (Path("runs"), Path(tempfile.gettempdir()) / "kibitz"):
         path = folder / f"{name}.checkpoint"
-        keeper = Keeper(beside(path) if path.exists() else path)
-        keeper.save(report.solver, form, report)
-        if report.saved is not None:
-            break
-    return replace(order, checkpoint=report.saved)
+        keeper = Keeper(SolverRun(state.solver, form, state), beside(path) if path.exists() else path, message=note)
+        if keeper.save_if_due(now=True):
+            return order.saved_at(keeper.path)
+    return order.saved_at(None)
 
 
-def continuation(order: Order, tree: Tree | CompactForm) -> str | None:
-    """The command that goes on with an interrupted run; None if it was not saved."""
+def continuation(order: SolveOrder, tree: Tree | CompactForm) -> str | None:
+    """The command that continues an interrupted run; None if it was not saved."""
     if order.checkpoint is None:
         return None
     from kibitz.games.trusted import recalled
 
+    request = order.request
     words = ["kibitz", "solve"]
     try:
-        recalled("" if order.abstraction else tree.spec, order.checkpoint, "")
+        recalled("" if request.abstraction else tree.spec, order.checkpoint, "")
     except KibitzError:
-        words.append(str(order.game))
+        words.append(str(request.game))
     words += ["--resume", str(order.checkpoint)]
-    for option, given in (
-        ("--abstraction", order.abstraction),
-        ("--device", None if order.device == "cpu" else order.device),
-        ("--threads", order.threads),
-        ("--out", order.out),
-        ("--plot", order.plot),
-        ("--log", order.log),
-    ):
-        if given is not None:
-            words += [option, str(given)]
+    device = None if request.run.device == "cpu" else request.run.device
+    for name, value in (
+        ("--abstraction", request.abstraction), ("--device", device), ("--threads", request.threads),
+        ("--out", order.out), ("--plot", order.plot), ("--log", order.log),
+    ):  # fmt: skip
+        if value is not None:
+            words += [name, str(value)]
     return shlex.join(words)
 
 
-def as_data(order: Order, tree: Tree | CompactForm, profile: Profile, report: Report) -> dict[str, Any]:
+def as_data(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> dict[str, Any]:
     """How a solve went, as plain data."""
     from kibitz.core.resources import peak_memory
 
-    last = report.looks[-1] if report.looks else None
-    known = last is not None and (lifted(order, tree) or not order.abstraction)
-    real = gap_in_the_game(order, tree, profile, last) if last is not None and known else math.nan
+    abstraction = order.request.abstraction
+    last = result.history[-1] if result.history else None
+    known = last is not None and (lifted(order, tree) or not abstraction)
+    real = real_nash_conv(order, tree, result) if known else math.nan
 
-    def path(given: Path | None) -> str | None:
-        return None if given is None else str(given)
+    def path(file: Path | None) -> str | None:
+        return None if file is None else str(file)
 
     return {
         "game": tree.spec,
-        "solver": profile.meta["solver"],
-        "seed": order.seed,
-        "iterations": profile.meta["iterations"],
-        "seconds": report.seconds,
+        "solver": result.meta["solver"],
+        "seed": order.request.seed,
+        "iterations": result.meta["iterations"],
+        "seconds": result.seconds,
         **({} if last is None else {"value": last.value, "best_response": last.best}),
         **({"nash_conv": real, "exploitability": real / tree.players} if known else {}),
-        **({"abstraction": profile.meta["abstraction"]} if order.abstraction else {}),
-        **({"abstract_nash_conv": last.gap} if order.abstraction and last is not None else {}),
+        **({"abstraction": result.meta["abstraction"]} if abstraction else {}),
+        **({"abstract_nash_conv": last.nash_conv} if abstraction and last is not None else {}),
         "peak_bytes": peak_memory(),
-        "sha256": profile.sha256,
+        "sha256": result.sha256,
         "out": path(order.out),
         "checkpoint": path(order.checkpoint),
         "plot": path(order.plot),
         "log": path(order.log),
-        "interrupted": report.interrupted,
-        "continue": continuation(order, tree) if report.interrupted else None,
+        "interrupted": result.interrupted,
+        "continue": continuation(order, tree) if result.interrupted else None,
     }
 
 
-def _print(order: Order, tree: Tree | CompactForm, profile: Profile, report: Report) -> None:
+def _print(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> None:
     from kibitz.core.resources import peak_memory
     from kibitz.games.tree import Tree
     from kibitz.report.text import duration, gap, pairs, plain, signed, size
 
-    out, last = console(), report.looks[-1] if report.looks else None
-    exact = report.solver is not None and report.solver.exact
-    reached = int(profile.meta["iterations"])
-    work = "exactly" if exact else f"{reached:,} iterations"
-    out.print(
-        f"{plain(tree.spec)} by {profile.meta['solver']}: {work}, {duration(report.seconds)}",
-        style="bold",
-        markup=False,
-    )
+    out, last = console(), result.history[-1] if result.history else None
+    reached, abstraction = int(result.meta["iterations"]), order.request.abstraction
+    work = "exactly" if result.exact else f"{reached:,} iterations"
+    title = f"{plain(tree.spec)} by {result.meta['solver']}: {work}, {duration(result.seconds)}"
+    out.print(title, style="bold", markup=False)
     rows = [] if last is None else [
         ("value", ", ".join(f"{signed(value)} for seat {seat}" for seat, value in enumerate(last.value))),
-        ("NashConv", f"{gap(last.gap)} (the sum of what best responses gain; 0 at a Nash equilibrium)"),
+        ("NashConv", f"{gap(last.nash_conv)} (the sum of what best responses gain; 0 at a Nash equilibrium)"),
     ]  # fmt: skip
     if last is None:
         rows.append(("NashConv", "not measured: boards were sampled; kibitz evaluate measures the profile"))
-    elif order.abstraction:
+    elif abstraction:
         rows = [(f"{name} in the abstraction", text) for name, text in rows]
         if lifted(order, tree):
-            real = gap(gap_in_the_game(order, tree, profile, last))
+            real = gap(real_nash_conv(order, tree, result))
             rows.append(("NashConv in the game", f"{real} (best responses see the whole game)"))
         else:
             rows.append(("NashConv in the game", "not measured: the game is too large; the profile is one of buckets"))
     if last is not None and (note := caveat(tree)):
         rows.append(("note", note))
-    elif not exact and last is not None and last.best and not order.abstraction:
+    elif not result.exact and last is not None and last.best and not abstraction:
         low, high = signed(-last.best[1]), signed(last.best[0])
         rows.insert(1, ("", f"the game's value for seat 0 lies between {low} and {high}"))
     if not isinstance(tree, Tree):
         rows.append(("memory", f"{size(peak_memory())} at most"))
-    for name, given in (("profile", order.out), ("plot", order.plot), ("log", order.log)):
-        if given is not None:
-            rows.append((name, str(given)))
+    files = (("profile", order.out), ("plot", order.plot), ("log", order.log))
+    rows += [(name, str(file)) for name, file in files if file is not None]
     out.print(pairs(rows))
     if order.at is not None and order.at == reached:
         typer.echo("The checkpoint was there already: --iterations, --until or --seconds take it further.")
-    if report.interrupted:
+    if result.interrupted:
         command = continuation(order, tree)
         if command:
             typer.echo(f"Stopped early. Continue with:\n  {plain(command)}")
@@ -507,22 +475,21 @@ def _print(order: Order, tree: Tree | CompactForm, profile: Profile, report: Rep
         typer.echo(f"Read it: kibitz show {shlex.quote(str(order.out))}{named_again(tree.spec)}")
 
 
-def gap_in_the_game(order: Order, tree: Tree | CompactForm, profile: Profile, last: Look) -> float:
-    """The gap of the profile itself: with an abstraction that is not the one that looks have seen."""
+def real_nash_conv(order: SolveOrder, tree: Tree | CompactForm, result: Result) -> float:
+    """NashConv of the profile in the real game: with an abstraction, evaluations are of the abstract game."""
     from kibitz.evaluate import nash_conv
 
-    return nash_conv(tree, profile) if lifted(order, tree) else last.gap
+    return nash_conv(tree, result) if lifted(order, tree) else result.history[-1].nash_conv
 
 
-def lifted(order: Order, tree: Tree | CompactForm) -> bool:
-    """Whether the profile is one of the game itself, and looks were within an abstraction."""
-    return order.abstraction is not None and not getattr(tree, "abstraction", "")
+def lifted(order: SolveOrder, tree: Tree | CompactForm) -> bool:
+    """Whether the profile is one of the real game, and evaluations were of the abstract one."""
+    return order.request.abstraction is not None and not getattr(tree, "abstraction", "")
 
 
 def caveat(tree: Tree | CompactForm) -> str:
-    """What the gap cannot promise in this game; empty if it is two-player and zero-sum with perfect recall."""
+    """What NashConv cannot promise in this game; empty if it is two-player and zero-sum with perfect recall."""
     from kibitz.forms.choice import form_for
-
 
     if not form_for(tree).perfect_recall:
         return "the game has imperfect recall, so NashConv is an upper bound and may not go to 0"

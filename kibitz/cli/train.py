@@ -1,4 +1,4 @@
-"""kibitz train: learn a blueprint of any game, watch it, save it, stop it and go on."""
+"""kibitz train: train a blueprint of any game, watch it, save it, stop it and continue."""
 
 from __future__ import annotations
 
@@ -20,23 +20,21 @@ from kibitz.cli.common import (
     save_or_rescue,
     telling,
 )
-from kibitz.cli.options import checked, counted, number
+from kibitz.cli.options import Quiet, argument, checked, counted, number, option
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import ArtefactError, SolverError
 
 if TYPE_CHECKING:
-    from kibitz.poker.blueprints.row_blueprint import RowBlueprint
     from kibitz.solvers.blueprint import Blueprint, Progress
-    from kibitz.solvers.new_blueprints import Wanted
-    from kibitz.solvers.training import Saver
+    from kibitz.solvers.new_blueprints import BlueprintRequest
 
 MEMORY, FULL, EVERY = "1GB", "evict", 30.0
 TRIED = 500  # iterations that an estimate of the speed is taken from
 
 
 @dataclass(frozen=True)
-class Order:
-    """What was asked for; the game and its settings are in the blueprint."""
+class TrainOrder:
+    """When to stop and where to save; the game and its settings are in the blueprint."""
 
     iterations: int | None
     seconds: float | None
@@ -48,147 +46,85 @@ class Order:
 def train(
     game: Annotated[
         str | None,
-        typer.Argument(
-            metavar="GAME",
-            help="leduc, rhode_island, toepen, liars_dice, my.game, my_game.py:Class ... With --resume it may be left "
-            "out.",
-            show_default=False,
-        ),
+        argument("GAME", "leduc, rhode_island, toepen, liars_dice, my.game, my_game.py:Class ... With --resume it may "
+                 "be left out."),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Save the blueprint here, such as leduc.blueprint."),
-    ] = None,
+    out: Annotated[Path | None, option("--out", "DIR", "Save the blueprint here, such as leduc.blueprint.")] = None,
     seconds: Annotated[
-        float | None,
-        number("--seconds", metavar="S", help="Stop after so many seconds of training from now; compiling is extra."),
+        float | None, number("--seconds", "S", "Stop after so many seconds of training from now; compiling is extra.")
     ] = None,
-    iterations: Annotated[
-        int | None, number("--iterations", metavar="N", help="Stop after so many iterations, in all.")
-    ] = None,
+    iterations: Annotated[int | None, number("--iterations", "N", "Stop after so many iterations, in all.")] = None,
     abstraction: Annotated[
         str | None,
-        typer.Option(
-            "--abstraction",
-            metavar="NAME",
-            help="Which decisions share a row: null (each infoset has its own), or a name of the game's; an unknown "
-            "name lists them. Poker also takes buckets of hands, as 'percentile(8)' or 'percentile(8, recall=false)', "
-            "or the folder where some were saved. Default: the game's own choice (toepen: outlook; poker: isomorphic; "
-            "else null).",
-        ),
+        option("--abstraction", "NAME", "Which decisions share a row: null (each infoset has its own), or a name of "
+               "the game's; an unknown name lists them. Poker also takes buckets of hands, as 'percentile(8)' or "
+               "'percentile(8, recall=false)', or the folder where some were saved. Default: the game's own choice "
+               "(toepen: outlook; poker: isomorphic; else null)."),
     ] = None,
     strength: Annotated[
         Path | None,
-        typer.Option(
-            "--strength",
-            metavar="DIR",
-            help="toepen, for --abstraction strength and strength-history: the blueprint whose play says what hands "
-            "are worth.",
-        ),
+        option("--strength", "DIR", "toepen, for --abstraction strength and strength-history: the blueprint whose play "
+               "gives the values of hands."),
     ] = None,
     base: Annotated[
         Path | None,
-        typer.Option(
-            "--base",
-            metavar="DIR",
-            help="Graft: a blueprint that plays outside --part, while only the rows of the part are trained.",
-        ),
+        option("--base", "DIR", "Graft: a blueprint that plays outside --part, while only the part is trained."),
     ] = None,
     part: Annotated[
         str | None,
-        typer.Option(
-            "--part",
-            metavar="NAME",
-            help="The part to train, such as 'trick 3' or 'round 2'; an unknown name lists them. In limit poker for "
-            "three: the betting that it follows, such as f, rf or rcf.",
-        ),
+        option("--part", "NAME", "The part to train, such as 'trick 3' or 'round 2'; an unknown name lists them. In "
+               "three-player limit poker: the betting that it follows, such as f, rf or rcf."),
     ] = None,
     seats: Annotated[
         str | None,
-        typer.Option(
-            "--seats",
-            metavar="SEATS",
-            help="Limit poker for three, with --base: the seats that the base plays outside --part, such as 0 or 0,2, "
-            "while the others learn there too. Default: all.",
-        ),
+        option("--seats", "SEATS", "Three-player limit poker, with --base: the seats that the base plays outside "
+               "--part, such as 0 or 0,2, while the others learn there too. Default: all."),
     ] = None,
     limit: Annotated[
         str | None,
-        typer.Option(
-            "--limit",
-            metavar="N",
-            help="Limit poker for three: choose the finest percentile buckets that have at most so many infosets, "
-            "such as 162M.",
-        ),
+        option("--limit", "N", "Three-player limit poker: choose the finest percentile buckets that have at most so "
+               "many infosets, such as 162M."),
     ] = None,
     dynamic: Annotated[
         str | None,
-        typer.Option(
-            "--dynamic",
-            metavar="PARTS",
-            help="Limit poker for three, with --limit: dynamic experts, parts whose buckets are finer, such as "
-            "f,rf,rrf,rcf.",
-        ),
+        option("--dynamic", "PARTS", "Three-player limit poker, with --limit: dynamic experts, parts whose buckets are "
+               "finer, such as f,rf,rrf,rcf."),
     ] = None,
     sampling: Annotated[
         str | None,
-        typer.Option(
-            "--sampling",
-            metavar="KIND",
-            help="Limit poker for three, within buckets: external (chance and the others are drawn), or chance (all "
-            "actions are gone through). Default: external.",
-        ),
+        option("--sampling", "KIND", "Three-player limit poker in buckets: external (chance and the others are drawn), "
+               "or chance (all actions are gone through). Default: external."),
     ] = None,
     prune: Annotated[
         float | None,
-        number(
-            "--prune",
-            metavar="CHIPS",
-            help="Limit poker for three, within buckets: pass over actions whose regret is further below zero, in "
-            "most iterations.",
-        ),
+        number("--prune", "CHIPS", "Three-player limit poker in buckets: pass over actions whose regret is further "
+               "below zero, in most iterations."),
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(
-            "--memory",
-            metavar="SIZE",
-            help=f"Memory that the table of rows may grow to: 500MB, 2GB. Default: {MEMORY}.",
-        ),
+        option("--memory", "SIZE", f"Memory that the table of rows may grow to: 500MB, 2GB. Default: {MEMORY}."),
     ] = None,
     full: Annotated[
         str | None,
-        typer.Option(
-            "--full",
-            metavar="HOW",
-            help="When a new row finds no place: evict (the one visited least of its neighbours goes) or refuse (the "
-            f"new one is not kept and plays uniformly). Default: {FULL}.",
-        ),
+        option("--full", "HOW", "When there is no place for a new row: evict (the one visited least of its neighbours "
+               f"goes) or refuse (the new one is not kept and plays uniformly). Default: {FULL}."),
     ] = None,
     threads: Annotated[
         int | None,
-        number(
-            "--threads",
-            metavar="N",
-            help="Cores to use. Only one thread gives the same bytes every time. Default: all cores.",
-        ),
+        number("--threads", "N", "Cores to use. Only one thread gives the same bytes every time. Default: all cores."),
     ] = None,
-    seed: Annotated[int | None, number("--seed", metavar="N", help="For the deals and draws. Default: 0.")] = None,
+    seed: Annotated[int | None, number("--seed", "N", "Random seed of deals and draws. Default: 0.")] = None,
     every: Annotated[
         float,
-        number(
-            "--checkpoint-every",
-            metavar="SECONDS",
-            help="Time between saves; longer if saving itself would take over a tenth of the time.",
-        ),
+        number("--checkpoint-every", "SECONDS", "Time between saves; longer if saving itself would take over a tenth "
+               "of the time."),
     ] = EVERY,
     resume: Annotated[
-        Path | None,
-        typer.Option("--resume", metavar="DIR", help="Go on from a blueprint, and keep it up to date (or --out)."),
+        Path | None, option("--resume", "DIR", "Train a blueprint further, and keep it up to date (or --out).")
     ] = None,
     json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing, except what is wrong.")] = False,
-) -> None:
+    quiet: Quiet = False,
+) -> None:  # fmt: skip
     """Train a blueprint by Monte Carlo CFR: a strategy in a table of rows, for games of any size.
 
     Games with compiled rules (toepen, poker) are sampled by these; other games on their tree, or, where that does not
@@ -210,9 +146,13 @@ def train(
       kibitz train holdem.limit.3p --base h3.blueprint --part f --limit 20M --seconds 300 --out f.blueprint
       kibitz train holdem.limit.3p --limit 162M --dynamic f,rf,rrf,rcf --seconds 1200 --out dynamic.blueprint
     """
-    from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+    from kibitz.core.resources import cores
+    from kibitz.poker.blueprints.placed_rows import is_placed
 
-    order = Order(iterations, seconds, _threads(threads), every, _out(out, resume))
+    path = out or resume
+    if path is None:
+        raise SolverError("say where the blueprint goes, such as --out toepen.blueprint")
+    order = TrainOrder(iterations, seconds, cores() if threads is None else threads, every, path)
     _check(order, resume)
     shown = not (json or quiet)
     with Watch(shown) as watch:
@@ -222,28 +162,29 @@ def train(
             "reading the game, and making buckets of hands if it has some (hold'em: two or three minutes, once)"
         )
         if resume is None:
-            wanted = _wanted(abstraction, memory, full, seed, part, seats, limit, dynamic, sampling, prune)
+            how = {"part": part, "limit": None if limit is None else counted(limit), **_more(seats, dynamic)}
+            request = _request(abstraction, memory, full, seed, {"sampling": sampling or "external",
+                               "prune": -(prune or 0.0), **how})  # fmt: skip
             with told_by(telling(watch)):
-                blueprint = _new(game, wanted, strength, base)
+                blueprint = _new(game, request, strength, base)
         else:
-            if strength is not None:
-                raise SolverError(f"{resume} has its buckets of hands already: leave --strength out")
-            given = {"--part": part, "--seats": seats, "--limit": limit, "--dynamic": dynamic, "--sampling": sampling,
-                     "--prune": prune}  # fmt: skip
-            if any(given.values()):
-                names = " and ".join(name for name, value in given.items() if value)
-                raise SolverError(f"{resume} goes on with what it learns already: leave {names} out")
-            blueprint = _resumed(resume, game, abstraction, memory, full, seed, base)
+            new = {"--strength": strength, "--part": part, "--seats": seats, "--limit": limit, "--dynamic": dynamic,
+                   "--sampling": sampling, "--prune": prune}  # fmt: skip
+            if any(new.values()):
+                names = " and ".join(name for name, value in new.items() if value)
+                raise SolverError(f"{resume} keeps what it was begun with: leave {names} out")
+            blueprint = _resumed(resume, game, {"--abstraction": abstraction, "--full": full, "--seed": seed}, memory,
+                                 base)  # fmt: skip
         watch.phase("loading compiled code")
         if not blueprint.machine.compiled:
             note(f"{blueprint.machine.spec} is walked by its rules in Python: some thousand decisions a second")
-        if isinstance(blueprint, RowBlueprint) and shown:
+        if is_placed(blueprint) and shown:
             watch.phase("")
             say(sizes(blueprint))
             watch.phase("loading compiled code")
         blueprint.warm_up()
         first = blueprint.iteration
-        if isinstance(blueprint, RowBlueprint) and shown and not first:
+        if is_placed(blueprint) and shown and not first:
             say(tried(blueprint, order))
         stopped, order = _run(order, blueprint, watch, resume)
     if json:
@@ -251,7 +192,7 @@ def train(
     elif not quiet:
         _print(order, blueprint, stopped, first)
     elif stopped:
-        say(f"stopped; go on with: {continuation(order, blueprint.machine.spec)}")
+        say(f"stopped; continue with: {continuation(order, blueprint.machine.spec)}")
     if stopped:
         raise typer.Exit(INTERRUPTED)
 
@@ -261,25 +202,12 @@ def train(
 
 def bytes_of(text: str) -> int:
     """A size such as 500MB, 1.5 GB or 2GiB in bytes."""
-    from kibitz.solvers.training import bytes_of as sized
+    from kibitz.solvers.new_blueprints import bytes_of as sized
 
     return int(checked("--memory", sized(text)))
 
 
-def _threads(threads: int | None) -> int:
-    from kibitz.core.resources import cores
-
-    return cores() if threads is None else threads
-
-
-def _out(out: Path | None, resume: Path | None) -> Path:
-    path = out or resume
-    if path is None:
-        raise SolverError("say where the blueprint goes, such as --out toepen.blueprint")
-    return path
-
-
-def _check(order: Order, resume: Path | None) -> None:
+def _check(order: TrainOrder, resume: Path | None) -> None:
     """Refuse what would fail after the work is done."""
     from kibitz.core.store import said_at
     from kibitz.solvers.blueprint import MOST_THREADS
@@ -298,17 +226,19 @@ def _check(order: Order, resume: Path | None) -> None:
         )
 
 
-def _wanted(
-    abstraction: str | None, memory: str | None, full: str | None, seed: int | None, part: str | None,
-    seats: str | None, limit: str | None, dynamic: str | None, sampling: str | None, prune: float | None,
-) -> Wanted:  # fmt: skip
-    from kibitz.solvers.new_blueprints import Wanted
+def _request(
+    abstraction: str | None, memory: str | None, full: str | None, seed: int | None, how: dict[str, Any]
+) -> BlueprintRequest:
+    from kibitz.solvers.new_blueprints import BlueprintRequest
 
+    size = bytes_of(memory or MEMORY)
+    return BlueprintRequest(size, full or FULL, abstraction=abstraction, seed=seed or 0, **how)
+
+
+def _more(seats: str | None, dynamic: str | None) -> dict[str, Any]:
+    """Lists that are typed with commas."""
     chosen = None if seats is None else tuple(_seat(each) for each in seats.split(","))
-    most = None if limit is None else counted(limit)
-    parts = () if dynamic is None else tuple(each.strip() for each in dynamic.split(","))
-    return Wanted(abstraction, bytes_of(memory or MEMORY), seed or 0, full or FULL, part, chosen, most, parts,
-                  sampling or "external", -(prune or 0.0))  # fmt: skip
+    return {"seats": chosen, "dynamic": () if dynamic is None else tuple(map(str.strip, dynamic.split(",")))}
 
 
 def _seat(text: str) -> int:
@@ -317,11 +247,12 @@ def _seat(text: str) -> int:
     return int(text)
 
 
-def sizes(blueprint: RowBlueprint) -> str:
+def sizes(blueprint: Blueprint) -> str:
     """What there will be, before it is begun."""
+    from kibitz.poker.blueprints.placed_rows import layout_of
     from kibitz.report.text import size
 
-    layout, rows = blueprint.layout, blueprint.layout.rows
+    layout, rows = layout_of(blueprint), layout_of(blueprint).rows
     taken = blueprint.table.regret.nbytes + blueprint.table.average.nbytes
     lines = [f"{layout.size:,} infosets, {layout.columns:,} columns, {size(taken)} of memory"]
     for name, part, of, counts in zip(rows.buckets, ("", *rows.parts), layout.infosets, layout.counts, strict=True):
@@ -331,7 +262,7 @@ def sizes(blueprint: RowBlueprint) -> str:
     return "\n".join(lines)
 
 
-def tried(blueprint: RowBlueprint, order: Order) -> str:
+def tried(blueprint: Blueprint, order: TrainOrder) -> str:
     """How fast it will be, from its first iterations."""
     most = TRIED if order.iterations is None else min(TRIED, order.iterations)
     blueprint.train(iterations=most, threads=order.threads)
@@ -341,97 +272,97 @@ def tried(blueprint: RowBlueprint, order: Order) -> str:
     return f"  about {rate:,.0f} decisions a second on {threads}"
 
 
-def _new(game: str | None, wanted: Wanted, strength: Path | None, base: Path | None) -> Blueprint:
+def _new(game: str | None, request: BlueprintRequest, strength: Path | None, base: Path | None) -> Blueprint:
     from kibitz.solvers.machines import machine_of
     from kibitz.solvers.new_blueprints import new_blueprint
     from kibitz.solvers.saved_blueprints import load_blueprint
 
     if game is None:
-        raise SolverError("name the GAME to train for, such as leduc, or a blueprint to go on from with --resume")
-    if (base is None) != (wanted.part is None):
+        raise SolverError("name the GAME to train for, such as leduc, or a blueprint to train further with --resume")
+    if (base is None) != (request.part is None):
         raise SolverError("--base and --part go together: the blueprint that plays elsewhere, and the part to train")
-    if wanted.seats is not None and base is None:
+    if request.seats is not None and base is None:
         raise SolverError("--seats is for static experts: give --base and --part as well")
     machine = machine_of(game)
-    arrays = machine.arrays_from(wanted.abstraction or machine.default, None if strength is None else str(strength))
-    held = None if base is None else load_blueprint(base, compact=True, game=machine)
-    return new_blueprint(machine, wanted, held, arrays)
+    arrays = machine.arrays_from(request.abstraction or machine.default, None if strength is None else str(strength))
+    onto = None if base is None else load_blueprint(base, compact=True, game=machine)
+    return new_blueprint(machine, request, onto, arrays)
 
 
 def _resumed(
-    path: Path, game: str | None, abstraction: str | None, memory: str | None, full: str | None, seed: int | None,
-    base: Path | None,
-) -> Blueprint:  # fmt: skip
-    """The blueprint to go on from; what is said beside it has to agree."""
-    from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+    path: Path, game: str | None, settings: dict[str, Any], memory: str | None, base: Path | None
+) -> Blueprint:
+    """The blueprint to train further. settings: options that have to agree with it, by name."""
+    from kibitz.poker.blueprints.placed_rows import is_placed
     from kibitz.solvers.machines import machine_of
     from kibitz.solvers.saved_blueprints import load_blueprint
     from kibitz.solvers.tables import rows_in
     from kibitz.solvers.training import resumed_with
 
     machine = None if game is None else machine_of(game)
-    held = resumed_with(load_blueprint(path, game=machine), base)
-    said = [("--abstraction", abstraction, held.abstraction), ("--full", full, held.full), ("--seed", seed, held.seed)]
-    for name, given, has in said:
-        if given is not None and given != has:
-            raise ArtefactError(f"{path} was trained with {name} {has}, not {given}: leave {name} out, or start anew")
+    blueprint = resumed_with(load_blueprint(path, game=machine), base)
+    for name, value in settings.items():
+        has = getattr(blueprint, name.removeprefix("--"))
+        if value is not None and value != has:
+            raise ArtefactError(f"{path} was trained with {name} {has}, not {value}: leave {name} out, or start anew")
     if memory is not None:
-        if isinstance(held, RowBlueprint):
+        if is_placed(blueprint):
             raise ArtefactError(f"{path} has rows by place, whose size follows from its buckets: leave --memory out")
-        if rows_in(bytes_of(memory), held.machine.actions) != held.capacity:
-            raise ArtefactError(f"{path} has a table of up to {held.capacity:,} rows, which stays: leave --memory out")
-    return held
+        most = blueprint.capacity
+        if rows_in(bytes_of(memory), blueprint.machine.actions) != most:
+            raise ArtefactError(f"{path} has a table of up to {most:,} rows, which stays: leave --memory out")
+    return blueprint
 
 
 # During
 
 
-def _run(order: Order, blueprint: Blueprint, watch: Watch, resume: Path | None) -> tuple[bool, Order]:
+def _run(order: TrainOrder, blueprint: Blueprint, watch: Watch, resume: Path | None) -> tuple[bool, TrainOrder]:
     """Train and save; returns whether Ctrl-C stopped it, and the order with the seconds that are left."""
-    from kibitz.solvers.training import Saver, continued
+    from kibitz.solvers.training import continued, keeper_of
 
-    saver = Saver(blueprint, order.out, order.out == resume, order.every, note)
+    keeper, first = keeper_of(blueprint, order.out, order.out == resume, order.every, note), blueprint.progress()
 
     def finish(path: Path) -> None:
         watch.phase(f"saving {path}")
-        save_or_rescue(saver.save, path)
+        save_or_rescue(keeper.save, path)
 
     stopped = continued(
-        blueprint, saver, order.iterations, order.seconds, order.threads,
-        lambda now: watch.phase(line(order, saver, now)), finish,
+        blueprint, keeper, order.iterations, order.seconds, order.threads,
+        lambda now: watch.phase(line(order, blueprint, keeper.used(), first, now)), finish,
     )  # fmt: skip
-    order = replace(order, out=saver.out or order.out)
+    order = replace(order, out=keeper.path or order.out)
     done = order.iterations is not None and blueprint.iteration >= order.iterations
-    left = None if order.seconds is None else order.seconds - saver.used()
+    left = None if order.seconds is None else order.seconds - keeper.used()
     interrupted = stopped and not done and (left is None or left > 0)
     return interrupted, replace(order, seconds=left if interrupted else order.seconds)
 
 
-def line(order: Order, saver: Saver, now: Progress) -> str:
-    """What to say of speed and time."""
+def line(order: TrainOrder, blueprint: Blueprint, used: float, first: Progress, now: Progress) -> str:
+    """A line about speed and time. first: the progress at the beginning; used: seconds since then."""
     from kibitz.report.text import duration
 
-    blueprint, spent = saver.blueprint, max(now.seconds - saver.first.seconds, 1e-9)
-    rate = (now.visited - saver.first.visited) / spent
+    spent = max(now.seconds - first.seconds, 1e-9)
+    rate = (now.visited - first.visited) / spent
     lost = f"{now.refused:,} refused" if blueprint.full == "refuse" else f"{now.evicted:,} evicted"
-    said = [f"training {blueprint.machine.spec}: iteration {now.iteration:,}", f"{rate:,.0f} decisions/s"]
+    words = [f"training {blueprint.machine.spec}: iteration {now.iteration:,}", f"{rate:,.0f} decisions/s"]
     if now.rows < blueprint.capacity or now.refused or now.evicted:
-        said += [f"{now.rows:,} of {blueprint.capacity:,} rows", lost]
+        words += [f"{now.rows:,} of {blueprint.capacity:,} rows", lost]
     else:
-        said.append(f"{now.visited / max(now.rows, 1):,.1f} visits a row")
-    left = [] if order.seconds is None else [order.seconds - saver.used()]
-    done = now.iteration - saver.first.iteration
+        words.append(f"{now.visited / max(now.rows, 1):,.1f} visits a row")
+    left = [] if order.seconds is None else [order.seconds - used]
+    done = now.iteration - first.iteration
     if order.iterations is not None and done > 0:
         left.append((order.iterations - now.iteration) * spent / done)
     if left:
-        said.append(f"about {duration(max(0.0, min(left)))} left")
-    return ", ".join(said)
+        words.append(f"about {duration(max(0.0, min(left)))} left")
+    return ", ".join(words)
 
 
 # After
 
 
-def continuation(order: Order, game: str) -> str:
+def continuation(order: TrainOrder, game: str) -> str:
     """The command that goes on with an interrupted training."""
     words = ["--resume", str(order.out), "--threads", str(order.threads)]
     if order.iterations is not None:
@@ -443,7 +374,7 @@ def continuation(order: Order, game: str) -> str:
     return f"kibitz train{named_again(game, '')} {shlex.join(words)}"
 
 
-def as_data(order: Order, blueprint: Blueprint, stopped: bool) -> dict[str, Any]:
+def as_data(order: TrainOrder, blueprint: Blueprint, stopped: bool) -> dict[str, Any]:
     """How training went, as plain data; sums are over all of it, from before a resume too."""
     now = blueprint.progress()
     return {
@@ -468,7 +399,7 @@ def as_data(order: Order, blueprint: Blueprint, stopped: bool) -> dict[str, Any]
     }
 
 
-def _print(order: Order, blueprint: Blueprint, stopped: bool, first: int) -> None:
+def _print(order: TrainOrder, blueprint: Blueprint, stopped: bool, first: int) -> None:
     from kibitz.report.text import duration, pairs, plain, size
 
     out, now = console(), blueprint.progress()

@@ -1,4 +1,4 @@
-"""The line that shows how long work goes on: laying out, compiling, solving, with gap and time left."""
+"""The line of progress: what goes on, since when, and of a run its NashConv and the time left."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
 
-    from kibitz.solvers.run import Look, Report
+    from kibitz.solvers.progress import RunState
+    from kibitz.solvers.result import Evaluation
 
 PATIENCE = 1.0  # seconds of work before the line appears
 FIRST, LONGEST = 5.0, 600.0  # seconds before the first plain line, and at most between two
 BAR, SHORTEST_BAR = 20, 8  # characters of the bar, and of the least that is drawn
 LABEL = 12  # characters that are left of the name of the work before figures go
-FITTED = 8  # the gap is extrapolated from the progress of the last so many-fold growth in iterations
-LEAST_LOOKS = 6
-SLOWEST = -0.05  # a gap that falls more slowly than iterations to this power will not get there
+FITTED = 8  # NashConv is extrapolated from the progress of the last so many-fold growth in iterations
+LEAST_EVALUATIONS = 6
+SLOWEST = -0.05  # NashConv that falls more slowly than iterations to this power will not get there
 
 
 def say(line: str) -> None:
@@ -54,7 +55,7 @@ class Watch:
         self._ended = threading.Event()
         self._began = time.perf_counter()
         self._phase = self._text = ""
-        self._run: tuple[Report, float, float] | None = None  # with the time and seconds used at its start
+        self._run: tuple[RunState, float, float] | None = None  # with the time and seconds used at its start
         self._first: tuple[int, float] | None = None  # iteration and time at which the run was first seen
         self._silence = announced_by(lambda line: None)
 
@@ -111,9 +112,9 @@ class Watch:
         """Histories laid out so far."""
         self._text = f"{self._phase}: {count:,} histories"
 
-    def solving(self, text: str, report: Report) -> None:
-        """A run begins; iterations and gap are read from its report."""
-        self._text, self._run, self._first = text, (report, time.perf_counter(), report.seconds), None
+    def solving(self, text: str, state: RunState) -> None:
+        """A run begins; iterations and NashConv are read from its state."""
+        self._text, self._run, self._first = text, (state, time.perf_counter(), state.seconds), None
 
     # What it shows
 
@@ -158,9 +159,9 @@ class Watch:
         run = self._run
         if run is None:
             return self._text, None
-        report, began, before = run
+        state, began, before = run
         used = time.perf_counter() - began
-        solver = report.solver
+        solver = state.solver
         if solver is None or solver.exact:
             return f"{self._text}: {duration(used)} used", None
         iteration = solver.iteration
@@ -168,11 +169,11 @@ class Watch:
             self._first = iteration, used
         since, then = self._first
         rate = (iteration - since) / (used - then) if used > then else 0.0
-        left = time_left(report.stop, report.looks, iteration, rate, report.seconds)
+        left = time_left(state.stop, state.history, iteration, rate, state.seconds)
         said = [f"{self._text}: iteration {iteration:,}"]
-        said.append(f"{duration(max(report.seconds, before + used))} used")
-        if report.looks:
-            said.append(f"NashConv {gap_text(report.looks[-1].gap)}")
+        said.append(f"{duration(max(state.seconds, before + used))} used")
+        if state.history:
+            said.append(f"NashConv {gap_text(state.history[-1].nash_conv)}")
         if left is not None:
             said.append(f"about {duration(left)} left")
         return ", ".join(said), None if left is None else used / (used + left + 1e-9)
@@ -213,7 +214,9 @@ def fitted(text: str, width: int) -> str:
         del figures[0]
 
 
-def time_left(stop: dict[str, float], looks: list[Look], iteration: int, rate: float, used: float) -> float | None:
+def time_left(
+    stop: dict[str, float], history: list[Evaluation], iteration: int, rate: float, used: float
+) -> float | None:
     """Seconds until the first stop of a run is reached, at `rate` iterations a second; None if that is not known."""
     left: list[float] = []
     if "seconds" in stop:
@@ -222,22 +225,22 @@ def time_left(stop: dict[str, float], looks: list[Look], iteration: int, rate: f
         if "iterations" in stop:
             left.append((stop["iterations"] - iteration) / rate)
         if "until" in stop:
-            reached = iteration_of_gap(looks, stop["until"])
+            reached = iteration_of(stop["until"], history)
             if reached is not None:
                 left.append((reached - iteration) / rate)
     return max(0.0, min(left)) if left else None
 
 
-def iteration_of_gap(looks: list[Look], until: float) -> float | None:
-    """The iteration at which the gap will come down to `until`: a line through log gap against log iteration."""
-    known = [look for look in looks if look.iteration > 0 and look.gap > 0]
+def iteration_of(until: float, history: list[Evaluation]) -> float | None:
+    """The iteration at which NashConv will be `until`: by a line through log NashConv against log iteration."""
+    known = [each for each in history if each.iteration > 0 and each.nash_conv > 0]
     if until <= 0 or not known:
         return None
-    recent = [look for look in known if look.iteration * FITTED >= known[-1].iteration]
-    if len(recent) < LEAST_LOOKS:
+    recent = [each for each in known if each.iteration * FITTED >= known[-1].iteration]
+    if len(recent) < LEAST_EVALUATIONS:
         return None
-    x = [math.log(look.iteration) for look in recent]
-    y = [math.log(look.gap) for look in recent]
+    x = [math.log(each.iteration) for each in recent]
+    y = [math.log(each.nash_conv) for each in recent]
     middle, height = sum(x) / len(x), sum(y) / len(y)
     slope = sum((a - middle) * (b - height) for a, b in zip(x, y, strict=True)) / sum((a - middle) ** 2 for a in x)
     if slope > SLOWEST:

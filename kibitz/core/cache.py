@@ -69,7 +69,7 @@ def _tell(folder: Path | str, error: Exception) -> None:
 class _Cache(FunctionCache):
     """The cache of one function: an index and data files for each digest of the sources that it depends on."""
 
-    def __init__(self, py_func: Callable[..., Any], source: closure.Source, folder: Path) -> None:
+    def __init__(self, py_func: Callable[..., Any], source: closure.ModuleSource, folder: Path) -> None:
         self._name, self._py_func = repr(py_func), py_func
         self._impl = _Impl(py_func)
         self._source, self._cache_path = source, str(folder / source.name)

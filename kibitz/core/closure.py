@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 PACKAGE = __name__.partition(".")[0]
 ROOT = Path(__file__).resolve().parents[1]
-_REGISTERED: dict[type, set[Source]] = {}  # of a class, the modules whose functions stubs pick by it
+_REGISTERED: dict[type, set[ModuleSource]] = {}  # of a class, the modules whose functions stubs pick by it
 
 _CONTINUED = re.compile(r"\\\r?\n")  # and statements after a semicolon are lines too
 _IMPORT = re.compile(
@@ -35,7 +35,7 @@ _IMPORT = re.compile(
 _NAME = re.compile(r"(?:^|[,(\s])([.\w]+)(?:[ \t]+as[ \t]+\w+)?")
 
 
-class Source(NamedTuple):
+class ModuleSource(NamedTuple):
     """A module that is read: its name, and its file."""
 
     name: str
@@ -47,16 +47,16 @@ class Source(NamedTuple):
         return self.name if os.path.basename(self.file) == "__init__.py" else self.name.rpartition(".")[0]
 
 
-def source_of(function: Callable[..., Any]) -> Source | None:
+def source_of(function: Callable[..., Any]) -> ModuleSource | None:
     """The module that a function stands in; None for one that was typed in and has no file."""
     file = function.__code__.co_filename
-    return Source(function.__module__, file) if os.path.isfile(file) else None
+    return ModuleSource(function.__module__, file) if os.path.isfile(file) else None
 
 
-def source_of_class(kind: type) -> Source | None:
+def source_of_class(kind: type) -> ModuleSource | None:
     """The module of a class."""
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    return Source(kind.__module__, file) if file and os.path.isfile(file) else None
+    return ModuleSource(kind.__module__, file) if file and os.path.isfile(file) else None
 
 
 def register(kind: type, function: Callable[..., Any]) -> None:
@@ -66,9 +66,9 @@ def register(kind: type, function: Callable[..., Any]) -> None:
         _REGISTERED.setdefault(kind, set()).add(source)
 
 
-def sources_of_types(types: Iterable[Any]) -> set[Source]:
+def sources_of_types(types: Iterable[Any]) -> set[ModuleSource]:
     """The modules of the NamedTuples in a signature, and of the functions that are picked by them."""
-    sources: set[Source] = set()
+    sources: set[ModuleSource] = set()
     waiting, seen = list(types), set()
     while waiting:
         each = waiting.pop()
@@ -83,7 +83,7 @@ def sources_of_types(types: Iterable[Any]) -> set[Source]:
     return sources
 
 
-def digest(sources: Iterable[Source]) -> str:
+def digest(sources: Iterable[ModuleSource]) -> str:
     """A digest of the sources of some modules and of all that they import."""
     texts: dict[str, bytes] = {}
     for source in sources:
@@ -94,22 +94,22 @@ def digest(sources: Iterable[Source]) -> str:
     return content.hexdigest()[:16]
 
 
-def closure(source: Source) -> list[str]:
+def closure(source: ModuleSource) -> list[str]:
     """The names of the modules that one depends on, itself among them."""
     return sorted(_texts(source))
 
 
-def _texts(source: Source) -> dict[str, bytes]:
+def _texts(source: ModuleSource) -> dict[str, bytes]:
     """The digest of each source in a module's import closure, by the name that it is imported by."""
     return _texts_here(source) if _is_ours(source) else _gather(source)
 
 
 @lru_cache(None)  # a process reads kibitz once; a user's file may be edited and run again
-def _texts_here(source: Source) -> dict[str, bytes]:
+def _texts_here(source: ModuleSource) -> dict[str, bytes]:
     return _gather(source)
 
 
-def _gather(first: Source) -> dict[str, bytes]:
+def _gather(first: ModuleSource) -> dict[str, bytes]:
     texts: dict[str, bytes] = {}
     waiting = [first]
     while waiting:
@@ -123,11 +123,11 @@ def _gather(first: Source) -> dict[str, bytes]:
 
 
 @lru_cache(None)
-def _read_here(source: Source) -> tuple[bytes, list[Source]]:
+def _read_here(source: ModuleSource) -> tuple[bytes, list[ModuleSource]]:
     return _read(source)
 
 
-def _read(source: Source) -> tuple[bytes, list[Source]]:
+def _read(source: ModuleSource) -> tuple[bytes, list[ModuleSource]]:
     """A module's digest, and what it imports."""
     content = Path(source.file).read_bytes()
     names = imported(content.decode(errors="replace"), source.package, indented=not _is_ours(source))
@@ -137,14 +137,14 @@ def _read(source: Source) -> tuple[bytes, list[Source]]:
 
 def imported(text: str, package: str, indented: bool = True) -> Iterator[str]:
     """The full names of the modules that a source may import: of `from a import b`, both a and a.b."""
-    for found in _IMPORT.finditer(_CONTINUED.sub(" ", text).replace(";", "\n")):
-        if not indented and found["margin"]:
+    for match in _IMPORT.finditer(_CONTINUED.sub(" ", text).replace(";", "\n")):
+        if not indented and match["margin"]:
             continue
-        names = _NAME.findall(re.sub(r"#[^\n]*", "", found["names"]))
-        if found["source"] is None:
+        names = _NAME.findall(re.sub(r"#[^\n]*", "", match["names"]))
+        if match["source"] is None:
             yield from names
             continue
-        source = _absolute(found["source"], package)
+        source = _absolute(match["source"], package)
         if source:
             yield source
             yield from (f"{source}.{name}" for name in names)
@@ -157,7 +157,7 @@ def _absolute(name: str, package: str) -> str:
         return ""
 
 
-def _located(name: str) -> Source | None:
+def _located(name: str) -> ModuleSource | None:
     """The module of a name, if there is one and its sources count."""
     top, *rest = name.split(".")
     if top in sys.stdlib_module_names:
@@ -170,10 +170,10 @@ def _located(name: str) -> Source | None:
     base = sys.modules.get(top) or _found(top)
     paths = getattr(base, "__path__", None) or getattr(base, "submodule_search_locations", None) or []
     if rest:
-        found = next((each for path in paths if (each := _below(Path(path), name, rest))), None)
+        source = next((each for path in paths if (each := _below(Path(path), name, rest))), None)
     else:
-        found = Source(name, str(base.origin)) if base is not None and getattr(base, "origin", None) else None
-    return found if found is not None and _counts(found.file) else None
+        source = ModuleSource(name, str(base.origin)) if base is not None and getattr(base, "origin", None) else None
+    return source if source is not None and _counts(source.file) else None
 
 
 def _found(top: str) -> object | None:
@@ -183,17 +183,17 @@ def _found(top: str) -> object | None:
         return None
 
 
-def _loaded(name: str, module: ModuleType) -> Source | None:
+def _loaded(name: str, module: ModuleType) -> ModuleSource | None:
     file = getattr(module, "__file__", None)
-    return Source(name, file) if file and _counts(file) else None
+    return ModuleSource(name, file) if file and _counts(file) else None
 
 
-def _below(folder: Path, name: str, rest: list[str]) -> Source | None:
+def _below(folder: Path, name: str, rest: list[str]) -> ModuleSource | None:
     """A module of a package by its path, without importing the packages above it."""
     path = folder.joinpath(*rest)
     for file in (path / "__init__.py", path.with_name(path.name + ".py")) if rest else (path / "__init__.py",):
         if file.is_file():
-            return Source(name, str(file))
+            return ModuleSource(name, str(file))
     return None
 
 
@@ -203,5 +203,5 @@ def _counts(file: str) -> bool:
     return file.endswith(".py") and not installed and os.path.isfile(file)
 
 
-def _is_ours(source: Source) -> bool:
+def _is_ours(source: ModuleSource) -> bool:
     return source.name.partition(".")[0] == PACKAGE

@@ -21,7 +21,7 @@ MOST_ROWS, MOST_CELLS = 80, 40  # of a grid: lines below one another, cells besi
 
 
 @dataclass(frozen=True)
-class Panel:
+class StrategyPanel:
     """The infosets of one seat: [infosets, actions] probabilities, NaN where an action is not legal."""
 
     title: str
@@ -29,7 +29,7 @@ class Panel:
     shares: NDArray[np.float64]
 
 
-def strategy_figure(title: str, actions: Sequence[str], panels: Sequence[Panel], most: int) -> Any:
+def strategy_figure(title: str, actions: Sequence[str], panels: Sequence[StrategyPanel], most: int) -> Any:
     """A figure with a panel for each seat: bars for up to `most` infosets of a seat. For more it is a grid where names
     have two parts, as "JsKh:cr" has: cards down, betting across; else a heat map."""
     many = max((len(panel.labels) for panel in panels), default=1) > most
@@ -44,8 +44,7 @@ def strategy_figure(title: str, actions: Sequence[str], panels: Sequence[Panel],
     bars = rows <= most and len(actions) <= len(COLOURS)
     body = LINE * rows if bars else min(TALLEST, max(2.5, 0.05 * rows))
     high, wide = body + 1.35, sum(names + PANEL for _ in panels) + 0.3
-    figure = _picture(wide, high)
-    figure.text(0.1 / wide, 1 - 0.3 / high, title, fontsize=12, fontweight="bold", parse_math=False)
+    figure = _picture(wide, high, title)
     for number, panel in enumerate(panels):
         share = len(panel.labels) / rows if bars else 1.0
         left = number * (names + PANEL) + names
@@ -98,14 +97,13 @@ def blocks_of(labels: Sequence[str], order: Mapping[str, int]) -> list[Block] | 
     ]
 
 
-def _grids(title: str, actions: Sequence[str], panels: Sequence[Panel], grids: Sequence[Sequence[Block]]) -> Any:
+def _grids(title: str, actions: Sequence[str], panels: Sequence[StrategyPanel], grids: list[list[Block]]) -> Any:
     """Blocks below one another, seats beside one another."""
     names = 0.25 + LETTER * max(len(row) for blocks in grids for block in blocks for row in block.rows)
     widths = [names + CELL * max(len(block.columns) for block in blocks) + 0.25 for blocks in grids]
     heights = [sum(ROW * len(block.rows) + _head(block) for block in blocks) for blocks in grids]
     wide, high = sum(widths) + 0.2, max(heights) + 1.5
-    figure = _picture(wide, high)
-    figure.text(0.1 / wide, 1 - 0.3 / high, title, fontsize=12, fontweight="bold", parse_math=False)
+    figure = _picture(wide, high, title)
     names_of = "a cell is an infoset: the part of its name before the colon down, the part after it across"
     figure.text(0.1 / wide, 1 - 0.52 / high, names_of, fontsize=8, color="#555555")
     for number, (panel, blocks) in enumerate(zip(panels, grids, strict=True)):
@@ -148,8 +146,8 @@ def _block(axes: Any, block: Block, shares: NDArray[np.float64], actions: int) -
 # Bars and heat maps
 
 
-def _picture(wide: float, high: float) -> Any:
-    """A figure that notebooks show though no pyplot was imported."""
+def _picture(wide: float, high: float, title: str) -> Any:
+    """A figure with a title that notebooks show though no pyplot was imported."""
     import io
 
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -163,10 +161,11 @@ def _picture(wide: float, high: float) -> Any:
 
     figure = Picture(figsize=(wide, high), dpi=110)
     FigureCanvasAgg(figure)
+    figure.text(0.1 / wide, 1 - 0.3 / high, title, fontsize=12, fontweight="bold", parse_math=False)
     return figure
 
 
-def _bars(axes: Any, panel: Panel, actions: Sequence[str]) -> None:
+def _bars(axes: Any, panel: StrategyPanel, actions: Sequence[str]) -> None:
     """Each infoset a bar of length one, cut into its actions."""
     at, end = np.arange(len(panel.labels)), np.zeros(len(panel.labels))
     for k in range(len(actions)):
@@ -184,7 +183,7 @@ def _bars(axes: Any, panel: Panel, actions: Sequence[str]) -> None:
     axes.spines[:].set_visible(False)
 
 
-def _heat(axes: Any, panel: Panel, actions: Sequence[str]) -> None:
+def _heat(axes: Any, panel: StrategyPanel, actions: Sequence[str]) -> None:
     """An infoset to a line, an action to a column: the darker, the more likely."""
     from matplotlib import colormaps
 

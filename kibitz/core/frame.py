@@ -53,8 +53,8 @@ class Frame:
     def sorted(self, by: str, descending: bool = False) -> Frame:
         """The rows in the order of a column; rows that are alike stay in their order."""
         values = self[by]
-        found: Frame = self[np.argsort(-values if descending else values, kind="stable")]
-        return found
+        frame: Frame = self[np.argsort(-values if descending else values, kind="stable")]
+        return frame
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame; pandas is not needed for anything else."""

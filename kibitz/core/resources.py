@@ -24,8 +24,8 @@ _FILES = {
 def cores() -> int:
     """Cores that this process may use: those that it has, and at most $KIBITZ_CORES."""
     have = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    given = os.environ.get(CORES, "")
-    return max(1, min(have, int(given))) if given.isdecimal() and len(given) < 10 else have
+    limit = os.environ.get(CORES, "")
+    return max(1, min(have, int(limit))) if limit.isdecimal() and len(limit) < 10 else have
 
 
 def free_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
@@ -35,9 +35,9 @@ def free_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
 
 def _of_machine(proc: Path) -> int:
     """Bytes that a program may take without others being swapped."""
-    found = _lines(proc / "meminfo").get("MemAvailable")
-    if found is not None:
-        return 1024 * found
+    available = _lines(proc / "meminfo").get("MemAvailable")
+    if available is not None:
+        return 1024 * available
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):
@@ -69,10 +69,10 @@ def _left(group: Path, version: int) -> Iterator[int]:
     limits, usage, reclaimed = _FILES[version]
     for name in limits:
         try:
-            limit, held = int((group / name).read_text()), int((group / usage).read_text())
+            limit, used = int((group / name).read_text()), int((group / usage).read_text())
         except (OSError, ValueError):  # no such file, or "max"
             continue
-        yield limit - held + _lines(group / "memory.stat").get(reclaimed, 0)
+        yield limit - used + _lines(group / "memory.stat").get(reclaimed, 0)
 
 
 def _of_process(proc: Path) -> Iterator[int]:
@@ -81,38 +81,38 @@ def _of_process(proc: Path) -> Iterator[int]:
         import resource
     except ImportError:  # not a Unix
         return
-    held = _lines(proc / "self" / "status")
+    sizes = _lines(proc / "self" / "status")
     for name, limit in (("VmSize", resource.RLIMIT_AS), ("VmData", resource.RLIMIT_DATA)):
         most = resource.getrlimit(limit)[0]
         if most != resource.RLIM_INFINITY:
-            yield most - 1024 * held.get(name, 0)
+            yield most - 1024 * sizes.get(name, 0)
 
 
 def _lines(path: Path) -> dict[str, int]:
     """The numbers of a file with lines like "VmRSS:  1234 kB" or "inactive_file 1234"."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     try:
         for line in path.read_text().splitlines():
             words = line.split()
             if len(words) > 1 and words[1].isdigit():
-                found[words[0].rstrip(":")] = int(words[1])
+                numbers[words[0].rstrip(":")] = int(words[1])
     except (OSError, ValueError):
         pass
-    return found
+    return numbers
 
 
 def held_memory() -> int:
     """Bytes that this process holds in memory now."""
-    found = _lines(PROC / "self" / "status").get("VmRSS")
-    return 1024 * found if found is not None else peak_memory()
+    resident = _lines(PROC / "self" / "status").get("VmRSS")
+    return 1024 * resident if resident is not None else peak_memory()
 
 
 def peak_memory() -> int:
     """The most bytes that this process has held in memory at once."""
     # What the system counts for getrusage begins with the memory of whoever started the process.
-    found = _lines(PROC / "self" / "status").get("VmHWM")
-    if found is not None:
-        return 1024 * found
+    peak = _lines(PROC / "self" / "status").get("VmHWM")
+    if peak is not None:
+        return 1024 * peak
     import resource
 
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

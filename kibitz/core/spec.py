@@ -74,10 +74,10 @@ class _Parser:
         self.at = 0
 
     def fail(self, expected: str) -> SpecError:
-        found = repr(self.text[self.at]) if self.at < len(self.text) else "the end"
+        here = repr(self.text[self.at]) if self.at < len(self.text) else "the end"
         text = self.text if len(self.text) <= 200 else self.text[:200] + "..."
         return SpecError(
-            f"cannot read {text!r}: expected {expected} at column {self.at + 1}, found {found}; "
+            f"cannot read {text!r}: expected {expected} at column {self.at + 1}, found {here}; "
             "the form is name(key=value, ...)"
         )
 
@@ -94,11 +94,11 @@ class _Parser:
 
     def match(self, pattern: re.Pattern[str], expected: str) -> str:
         self.space()
-        found = pattern.match(self.text, self.at)
-        if not found:
+        token = pattern.match(self.text, self.at)
+        if not token:
             raise self.fail(expected)
-        self.at = found.end()
-        return found.group()
+        self.at = token.end()
+        return token.group()
 
     def spec(self, first: str) -> Spec:
         name = self.match(_NAME, "a name")
@@ -193,11 +193,11 @@ def call(build: Callable[..., T], spec: Spec) -> T:
 
 def canonical(build: Callable[..., Any], spec: Spec) -> Spec:
     """The one spelling of a spec: arguments in the order of the parameters, and none that is the default anyway."""
-    given = {}
+    args = {}
     for key, parameter in inspect.signature(build).parameters.items():
         if key in spec.args and not _same(spec.args[key], parameter.default):
-            given[key] = spec.args[key]
-    return Spec(spec.name, given)
+            args[key] = spec.args[key]
+    return Spec(spec.name, args)
 
 
 def _same(value: Any, default: Any) -> bool:

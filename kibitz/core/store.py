@@ -193,8 +193,8 @@ def read_bytes(path: AnyPath, most: int) -> bytes:
 
 def kind_at(path: AnyPath) -> str | None:
     """Which kind of artefact lies there, by its manifest; None if there is none that can be read."""
-    found = said_at(path)
-    return None if found is None else found[0]
+    said = said_at(path)
+    return None if said is None else said[0]
 
 
 def said_at(path: AnyPath) -> tuple[str, dict[str, Any]] | None:
@@ -377,8 +377,8 @@ def _overwrite(
             manifest = target / "manifest.json"
             if over is not None:
                 with _regular(str(manifest)) as file:
-                    held = _parse(file).get("meta")
-                if not over(held if isinstance(held, dict) else {}):
+                    meta = _parse(file).get("meta")
+                if not over(meta if isinstance(meta, dict) else {}):
                     raise Occupied(f"{target} holds other work, so nothing was written; choose another path")
             before, old = set(os.listdir(target)), read_bytes(manifest, MAX_MANIFEST)
             try:
@@ -474,10 +474,10 @@ def _open(
         raise ArtefactError(f"{path!s} was written by a newer kibitz; upgrade kibitz to load it")
     keys = {"format", "version", "kind", "meta", "arrays", "digest"}
     _need(set(manifest) == keys, "its manifest has the wrong keys")
-    found, meta, arrays = manifest["kind"], manifest["meta"], manifest["arrays"]
-    _need(isinstance(found, str) and bool(_KIND.fullmatch(found)), "its kind is not a name")
-    if kind is not None and found != kind:
-        raise ArtefactError(f"{path!s} holds a {found}, not a {kind}; give the path of a {kind}")
+    stored_kind, meta, arrays = manifest["kind"], manifest["meta"], manifest["arrays"]
+    _need(isinstance(stored_kind, str) and bool(_KIND.fullmatch(stored_kind)), "its kind is not a name")
+    if kind is not None and stored_kind != kind:
+        raise ArtefactError(f"{path!s} holds a {stored_kind}, not a {kind}; give the path of a {kind}")
     _need(isinstance(meta, dict) and isinstance(arrays, dict), "its meta or arrays is not a table")
     _need(len(arrays) <= MAX_ARRAYS, f"it lists more than {MAX_ARRAYS} arrays")
     for name, entry in arrays.items():
@@ -520,9 +520,9 @@ def _parse(file: FileIO) -> dict[str, Any]:
     """The manifest as JSON that says nothing twice."""
 
     def table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        _need(len(found) == len(pairs), "its manifest gives a key twice")
-        return found
+        entries = dict(pairs)
+        _need(len(entries) == len(pairs), "its manifest gives a key twice")
+        return entries
 
     text = _limited(file, MAX_MANIFEST, "its manifest")
     manifest = json.loads(text.decode(), object_pairs_hook=table)

@@ -44,9 +44,9 @@ def load(typingctx, array, index):
     """array[index : index + LANES]"""
 
     def codegen(context, builder, signature, args):
-        found = builder.load(_place(context, builder, signature.args[0], args[0], args[1]))
-        found.align = signature.args[0].dtype.bitwidth // 8
-        return found
+        vector = builder.load(_place(context, builder, signature.args[0], args[0], args[1]))
+        vector.align = signature.args[0].dtype.bitwidth // 8
+        return vector
 
     return Vector(array.dtype)(array, types.uint64), codegen
 
@@ -69,64 +69,45 @@ def constant(typingctx, array, number):
 
     def codegen(context, builder, signature, args):
         kind = context.get_value_type(signature.return_type)
-        found = context.cast(builder, args[1], signature.args[1], signature.args[0].dtype)
-        first = builder.insert_element(ir.Constant(kind, ir.Undefined), found, ir.Constant(ir.IntType(32), 0))
+        value = context.cast(builder, args[1], signature.args[1], signature.args[0].dtype)
+        first = builder.insert_element(ir.Constant(kind, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
         same = ir.Constant(ir.VectorType(ir.IntType(32), int(LANES)), None)
         return builder.shuffle_vector(first, ir.Constant(kind, ir.Undefined), same)
 
     return Vector(array.dtype)(array, types.float64), codegen
 
 
-@intrinsic
-def add(typingctx, one, other):
-    def codegen(context, builder, signature, args):
-        return builder.fadd(*args)
+def _elementwise(operation):
+    """An intrinsic of two vectors, by what the builder does with them."""
 
-    return one(one, other), codegen
+    @intrinsic
+    def intrinsic_of_two(typingctx, one, other):
+        def codegen(context, builder, signature, args):
+            return operation(builder, *args)
 
+        return one(one, other), codegen
 
-@intrinsic
-def subtract(typingctx, one, other):
-    def codegen(context, builder, signature, args):
-        return builder.fsub(*args)
-
-    return one(one, other), codegen
+    return intrinsic_of_two
 
 
-@intrinsic
-def multiply(typingctx, one, other):
-    def codegen(context, builder, signature, args):
-        return builder.fmul(*args)
-
-    return one(one, other), codegen
+add = _elementwise(lambda builder, one, other: builder.fadd(one, other))
+subtract = _elementwise(lambda builder, one, other: builder.fsub(one, other))
+multiply = _elementwise(lambda builder, one, other: builder.fmul(one, other))
+divide = _elementwise(lambda builder, one, other: builder.fdiv(one, other))
+maximum = _elementwise(
+    lambda builder, one, other: builder.select(builder.fcmp_ordered(">", one, other), one, other)
+)
 
 
 @intrinsic
-def maximum(typingctx, one, other):
-    def codegen(context, builder, signature, args):
-        return builder.select(builder.fcmp_ordered(">", *args), *args)
-
-    return one(one, other), codegen
-
-
-@intrinsic
-def divide(typingctx, one, other):
-    def codegen(context, builder, signature, args):
-        return builder.fdiv(*args)
-
-    return one(one, other), codegen
-
-
-@intrinsic
-def if_positive(typingctx, given, one, otherwise):
-    """`one` where `given` is above 0, else `otherwise`."""
+def if_positive(typingctx, sign, one, otherwise):
+    """`one` where `sign` is above 0, else `otherwise`."""
 
     def codegen(context, builder, signature, args):
-        given, one, otherwise = args
-        some = builder.fcmp_ordered(">", given, ir.Constant(given.type, [0.0] * int(LANES)))
-        return builder.select(some, one, otherwise)
+        some = builder.fcmp_ordered(">", args[0], ir.Constant(args[0].type, [0.0] * int(LANES)))
+        return builder.select(some, *args[1:])
 
-    return one(given, one, otherwise), codegen
+    return one(sign, one, otherwise), codegen
 
 
 @intrinsic
@@ -197,12 +178,12 @@ def _by_instruction(builder, one, other):
     function = builder.module.declare_intrinsic(
         "llvm.x86.avx2.pmadd.wd", (), ir.FunctionType(ir.VectorType(ir.IntType(32), 8), [half, half])
     )
-    found = [
+    halves = [
         builder.call(function, [_chosen(builder, each, range(at, at + 16)) for each in (one, other)])
         for at in range(0, 2 * size, 16)
     ]
     mask = ir.Constant(ir.VectorType(ir.IntType(32), size), list(range(size)))
-    return builder.shuffle_vector(*found, mask)
+    return builder.shuffle_vector(*halves, mask)
 
 
 @intrinsic

@@ -15,7 +15,7 @@ from kibitz.evaluate.blueprints import laid_out
 from kibitz.forms.choice import form_for
 from kibitz.forms.problem import form_of_profile, probabilities_of
 from kibitz.forms.profile import Profile
-from kibitz.forms.protocol import Form, Measure
+from kibitz.forms.protocol import Form, GradientForm, Measure
 from kibitz.games import Game
 from kibitz.games.tree import Tree
 from kibitz.solvers.blueprint import Blueprint
@@ -34,7 +34,7 @@ class BestResponse(NamedTuple):
     profile: Profile
 
 
-def on_form(game: Game | Tree | Form | str, strategy: Strategy) -> tuple[Form, Profile]:
+def on_form(game: Game | Tree | Form | str, strategy: Strategy) -> tuple[GradientForm, Profile]:
     """(the form of a game that a strategy is measured on, the strategy as a profile): a game may have several forms."""
     if isinstance(strategy, Blueprint):
         return laid_out(strategy, game)
@@ -45,7 +45,7 @@ def on_form(game: Game | Tree | Form | str, strategy: Strategy) -> tuple[Form, P
     return form, strategy
 
 
-def measure(form: Form, probabilities: Floats) -> Measure:
+def measure(form: GradientForm, probabilities: Floats) -> Measure:
     """Values and best responses of all seats. `probabilities` are by infoset column, as a profile holds them."""
     return form.measure(probabilities)
 
@@ -83,11 +83,11 @@ def exploitability(game: Game | Tree | Form | str, profile: Strategy) -> float:
 def report(game: Game | Tree | Form | str, profile: Strategy) -> dict[str, Any]:
     """All figures of a profile at once, as plain numbers."""
     form, profile = on_form(game, profile)
-    found = measure(form, probabilities_of(form, profile))
+    figures = measure(form, probabilities_of(form, profile))
     return {
-        "value": found.value.tolist(),
-        "best_response": found.best.tolist(),
-        "nash_conv": found.nash_conv,
-        "exploitability": found.nash_conv / form.seats,
+        "value": figures.value.tolist(),
+        "best_response": figures.best.tolist(),
+        "nash_conv": figures.nash_conv,
+        "exploitability": figures.nash_conv / form.seats,
         "perfect_recall": form.perfect_recall,
     }

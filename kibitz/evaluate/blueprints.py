@@ -13,7 +13,7 @@ from typing import Any
 
 from kibitz.core.errors import GameError
 from kibitz.forms.profile import Profile
-from kibitz.forms.protocol import Form
+from kibitz.forms.protocol import Form, GradientForm
 from kibitz.forms.sequence import form_of
 from kibitz.games import game as make_game
 from kibitz.games.plugins import plugin_of
@@ -22,18 +22,18 @@ from kibitz.games.tree import Tree, tree_of
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
 
 
-def laid_out(blueprint: Blueprint, game: Any = None) -> tuple[Form, Profile]:
+def laid_out(blueprint: Blueprint, game: Any = None) -> tuple[GradientForm, Profile]:
     """(a form of the game, what the blueprint plays there). game: as nash_conv takes it; default: the blueprint's."""
     blueprint.check_whole()
     if isinstance(game, Tree):
         return form_of(game), blueprint_profile(blueprint, game)
     plugin = plugin_of(blueprint.game)
-    found: tuple[Form, Profile] | None
+    on_form: tuple[GradientForm, Profile] | None
     if game is not None and not isinstance(game, str) and isinstance(game, Form):
-        found = plugin.on_form_of(blueprint, game)
-        if found is None:
+        on_form = plugin.on_form_of(blueprint, game)
+        if on_form is None:
             raise GameError("a blueprint is measured on a game: give the game itself, or its tree, instead of a form")
-        return found
+        return on_form
     rules: Any = blueprint.game if game is None else make_game(game)
     spec = getattr(rules, "spec", "")
     if spec and spec != blueprint.machine.spec:
@@ -41,10 +41,10 @@ def laid_out(blueprint: Blueprint, game: Any = None) -> tuple[Form, Profile]:
     if fits(rules, MOST_LAID):
         tree = tree_of(rules)
         return form_of(tree), blueprint_profile(blueprint, tree)
-    found = plugin.on_form_of(blueprint, rules)
-    if found is None:
+    on_form = plugin.on_form_of(blueprint, rules)
+    if on_form is None:
         raise GameError(too_large(blueprint))
-    return found
+    return on_form
 
 
 def too_large(blueprint: Blueprint, instead: str = "samples it") -> str:

@@ -20,10 +20,10 @@ from kibitz.core import html
 from kibitz.core.errors import GameError
 from kibitz.evaluate import Strategy, measure
 from kibitz.evaluate.blueprints import laid_out
-from kibitz.forms.choice import compact_form, needs_tree
+from kibitz.forms.choice import compact_form, form_for, needs_tree
 from kibitz.forms.problem import on_tree, probabilities_of
 from kibitz.forms.profile import Profile
-from kibitz.forms.protocol import Form
+from kibitz.forms.protocol import Form, GradientForm
 from kibitz.forms.sequence import form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
@@ -74,7 +74,7 @@ def _alike(one: Profile, other: Profile) -> bool:
 class Seatings:
     """What each seat gets, by who sits where: Seatings(form, strategies)[0, 2, 1] -> [seats], each worked out once."""
 
-    def __init__(self, form: Form, strategies: Sequence[Profile]) -> None:
+    def __init__(self, form: GradientForm, strategies: Sequence[Profile]) -> None:
         self.form, self.strategies = form, strategies
         self.probabilities = [probabilities_of(form, profile) for profile in strategies]
         self._first = form.infosets.first[form.infosets.seat_start]
@@ -166,7 +166,7 @@ class Crosstable:
         }
 
 
-def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Strategy]) -> tuple[Form, list[Profile]]:
+def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Strategy]) -> tuple[GradientForm, list[Profile]]:
     """A form that all strategies can be measured on, and the strategies on it.
 
     Poker has two. Profiles of the poker form alone stay there; beside one of the tree they are laid out on the tree,
@@ -175,22 +175,22 @@ def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Strategy]) 
     """
     every = list(strategies)
     laid = {id(each): laid_out(each, game) for each in every if isinstance(each, Blueprint)}
-    given = [each if isinstance(each, Profile) else laid[id(each)][1] for each in every]
+    profiles = [each if isinstance(each, Profile) else laid[id(each)][1] for each in every]
     poker = next((form for form, profile in laid.values() if profile.infosets.compact is not None), None)
     if poker is not None:
-        for profile in given:
+        for profile in profiles:
             if not poker.infosets.same_shape(profile.infosets):
                 raise GameError(
                     f"{poker.spec} is too large for its tree, where blueprints and profiles are compared exactly: play "
                     "them against each other by `kibitz match`"
                 )
-        return poker, given
+        return poker, profiles
     if not isinstance(game, Tree | str) and isinstance(game, Form):
-        return game, given
+        return form_for(game), profiles
     rules = None if isinstance(game, Tree) else make_game(game)
-    compact = [profile.infosets.compact is not None for profile in given]
+    compact = [profile.infosets.compact is not None for profile in profiles]
     if rules is not None and not needs_tree(rules) and all(compact):
-        return compact_form(rules), given
+        return compact_form(rules), profiles
     try:
         tree = game if isinstance(game, Tree) else tree_of(make_game(game) if rules is None else rules)
     except GameError as error:
@@ -200,7 +200,7 @@ def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Strategy]) 
             "some profiles were made on the game's tree and some on its poker form, and to hold them against each "
             f"other the tree is needed: {error}; solve the game again on its poker form, which `kibitz solve` does"
         ) from None
-    return form_of(tree), [on_tree(tree, profile, rules) for profile in given]
+    return form_of(tree), [on_tree(tree, profile, rules) for profile in profiles]
 
 
 def crosstable(game: Game | Tree | Form | str, strategies: Mapping[str, Strategy]) -> Crosstable:
@@ -253,10 +253,10 @@ def units(game: Game | str) -> dict[str, float]:
     Games with an `ante` have milli-antes, games with `bets` millibets: thousandths of the first bet.
     """
     rules = make_game(game) if isinstance(game, str) else game
-    found = {"chips": 1.0}
+    scales = {"chips": 1.0}
     ante, bets = getattr(rules, "ante", None), getattr(rules, "bets", None)
     if isinstance(ante, int) and ante > 0:
-        found["milli-antes"] = 1000.0 / ante
+        scales["milli-antes"] = 1000.0 / ante
     if isinstance(bets, tuple | list) and bets and isinstance(bets[0], int) and bets[0] > 0:
-        found["millibets"] = 1000.0 / bets[0]
-    return found
+        scales["millibets"] = 1000.0 / bets[0]
+    return scales

@@ -76,11 +76,11 @@ def diff(
     """
     if top < 0:
         raise GameError(f"top={top} should be 0 or more")
-    held = [_loaded(each, game) for each in (one, other)]
-    names = [_game_of(each) for each in held]
+    strategies = [_loaded(each, game) for each in (one, other)]
+    names = [_game_of(each) for each in strategies]
     if all(names) and not same_game(*names):
         raise GameError(f"the strategies play different games: {names[0]} and {names[1]}")
-    subject, profiles = _on_one(recalled(names[0], "the strategy", "game=...") if game is None else game, held)
+    subject, profiles = _on_one(recalled(names[0], "the strategy", "game=...") if game is None else game, strategies)
     infosets = profiles[0].infosets
     if seat is not None and not 0 <= seat < infosets.seats:
         raise GameError(f"there is no seat {seat}: seats are 0 to {infosets.seats - 1}")
@@ -117,18 +117,18 @@ def _loaded(source: Strategy, game: Any) -> Profile | Blueprint:
     return Profile.load(source)
 
 
-def _game_of(held: Profile | Blueprint) -> str:
-    return held.game if isinstance(held, Profile) else str(held.machine.spec)
+def _game_of(strategy: Profile | Blueprint) -> str:
+    return strategy.game if isinstance(strategy, Profile) else str(strategy.machine.spec)
 
 
-def _on_one(game: Game | Tree | str, held: list[Profile | Blueprint]) -> tuple[Tree | CompactForm, list[Profile]]:
+def _on_one(game: Game | Tree | str, strategies: list[Profile | Blueprint]) -> tuple[Tree | CompactForm, list[Profile]]:
     """(the tree of a game, or the form that needs none, and the strategies on it)."""
     rules: Any = None if isinstance(game, Tree) else make_game(game)
-    compact = [each for each in held if isinstance(each, Profile) and each.infosets.compact is not None]
-    if rules is not None and not needs_tree(rules) and len(compact) == len(held):
+    compact = [each for each in strategies if isinstance(each, Profile) and each.infosets.compact is not None]
+    if rules is not None and not needs_tree(rules) and len(compact) == len(strategies):
         return compact_form(rules), compact
     tree = game if isinstance(game, Tree) else tree_of(rules)
-    laid = [blueprint_profile(each, tree) if isinstance(each, Blueprint) else each for each in held]
+    laid = [blueprint_profile(each, tree) if isinstance(each, Blueprint) else each for each in strategies]
     return tree, [on_tree(tree, each, rules) for each in laid]
 
 

@@ -11,7 +11,7 @@ from kibitz.evaluate import Strategy
 from kibitz.evaluate.blueprints import laid_out
 from kibitz.forms.choice import compact_form, needs_tree
 from kibitz.forms.problem import probabilities_of
-from kibitz.forms.protocol import Form, InfosetValues, ProfileInfosets, over
+from kibitz.forms.protocol import CompactForm, Form, InfosetValues, ProfileInfosets, over
 from kibitz.forms.sequence import form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
@@ -30,9 +30,9 @@ class NamedValues(InfosetValues):
 
     @classmethod
     def of(cls, figures: InfosetValues, infosets: ProfileInfosets, probabilities: Floats) -> NamedValues:
-        found = cls(*figures)
-        found.infosets, found.probabilities = infosets, probabilities
-        return found
+        named = cls(*figures)
+        named.infosets, named.probabilities = infosets, probabilities
+        return named
 
     @property
     def table(self) -> Frame:
@@ -67,12 +67,12 @@ def infoset_values(game: Game | Tree | Form | str, profile: Strategy) -> NamedVa
     """
     if isinstance(profile, Blueprint):
         form, profile = laid_out(profile, game)
-        game = game if form.compact is None else form
+        game = game if form.game is None else form
     if not isinstance(game, str | Tree) and isinstance(game, Form):
-        if game.compact is None:
+        if not isinstance(game, CompactForm):
             raise GameError("a form does not know its tree: give the game itself")
         probabilities = probabilities_of(game, profile)
-        return NamedValues.of(game.compact.infoset_values(probabilities), game.infosets, probabilities)
+        return NamedValues.of(game.infoset_values(probabilities), game.infosets, probabilities)
     if not isinstance(game, Tree):
         rules = make_game(game)
         if profile.infosets.compact is not None and not needs_tree(rules):

@@ -49,16 +49,18 @@ class Agent(Protocol):
 
     def begin(self, seat: int) -> None:
         """A hand begins, in this seat."""
+        return None
 
     def act(self, view: View) -> Sequence[float]:
         """A probability for each of `view.actions`."""
 
     def end(self, view: View, payoff: float) -> None:
         """The hand is over; `view` is what the seat knows then: what others held only if the rules show it."""
+        return None
 
 
 @dataclass(frozen=True, repr=False)
-class Result:
+class MatchResult:
     """What players won, per hand."""
 
     names: tuple[str, ...]
@@ -123,7 +125,7 @@ def match(
     threads: int | None = None,
     until: str | float | None = None,
     on_progress: Callable[[Tally], None] | None = None,
-) -> Result:
+) -> MatchResult:
     """Play duplicate deals and say what each player won per hand.
 
     game         a spec, a game, or a Machine; players: one agent for each of its seats
@@ -178,7 +180,7 @@ def match(
     finally:
         chunks.close()
     everyone = range(machine.players)
-    return Result(
+    return MatchResult(
         tuple(agent.name for agent in players), tuple(tally.score(p) for p in everyone),
         tuple(tuple(tally.by_seat(p, seat) for seat in everyone) for p in everyone), tally.edge(), tally.deals,
         len(seatings), clock() - began, stopped,
@@ -187,7 +189,7 @@ def match(
 
 def _met_on(machine: Machine, players: Sequence[Agent]) -> Machine:
     """The machine on which players with rows meet: poker with betting by rounds, if one of them has it so."""
-    own = [getattr(player, "machine", machine) for player in players if getattr(player, "view", None) is not None]
+    own = [getattr(player, "machine", machine) for player in players if getattr(player, "table", None) is not None]
     return next((each for each in own if each.by_rounds), machine)
 
 
@@ -202,12 +204,12 @@ def _alike(players: Sequence[Any]) -> tuple[Any, ...] | None:
     if any(player is None for player in players):
         return None
     like = next((player for player in players if int(player.kind) > RULE), players[0])
-    found = tuple(
+    alike = tuple(
         player if int(player.kind) > RULE
         else player._replace(keys=like.keys, store=like.store, base_keys=like.base_keys, base_store=like.base_store)
         for player in players
     )  # fmt: skip
-    return found if len({(type(player.store), type(player.base_store)) for player in found}) == 1 else None
+    return alike if len({(type(player.store), type(player.base_store)) for player in alike}) == 1 else None
 
 
 def _enough(tally: Tally, until: str | float | None, look: int) -> str:
@@ -300,8 +302,9 @@ def play(rules: Game, agents: Sequence[Agent], hand: Hand) -> list[float]:
 
 def checked(agent: Agent, view: View) -> list[float]:
     """What an agent answers, if it is a distribution over the actions."""
-    found = [float(p) for p in agent.act(view)]
-    if len(found) != len(view.actions) or not all(p >= 0.0 for p in found) or not abs(sum(found) - 1.0) < 1e-6:
+    probabilities = [float(p) for p in agent.act(view)]
+    fits = len(probabilities) == len(view.actions) and all(p >= 0.0 for p in probabilities)
+    if not fits or not abs(sum(probabilities) - 1.0) < 1e-6:
         wanted = f"{len(view.actions)} probabilities, for {', '.join(view.actions)}"
-        raise GameError(f"{agent.name} should give {wanted}; it gave {found}")
-    return found
+        raise GameError(f"{agent.name} should give {wanted}; it gave {probabilities}")
+    return probabilities

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,11 +9,10 @@ from numpy.typing import NDArray
 
 from kibitz.evaluate.match import chosen, draws
 from kibitz.evaluate.score import Score, scored
+from kibitz.forms.strategy import Strategy
 from kibitz.games.machine import Machine
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import view_of
-
-Strategy = Callable[[int, str, tuple[str, ...]], Sequence[float]]  # (seat, infoset, actions) -> probabilities
 
 
 @dataclass
@@ -50,7 +48,7 @@ class Sample:
 
 def self_play(machine: Machine, strategy: Strategy, deals: int, seed: int = 0) -> Sample:
     """Play deals with the same strategy in all seats."""
-    rules, found = machine.rules, dict[tuple[int, str], Decision]()
+    rules, infosets = machine.rules, dict[tuple[int, str], Decision]()
     won: NDArray[np.float64] = np.zeros((deals, machine.players))
     for number in range(deals):
         hand, path = machine.hand(seed, number), list[tuple[Decision, int]]()
@@ -60,12 +58,12 @@ def self_play(machine: Machine, strategy: Strategy, deals: int, seed: int = 0) -
                 state = hand.draw(state)
                 continue
             view = view_of(rules, state, turn)
-            here = found.get((turn, view.infoset))
+            here = infosets.get((turn, view.infoset))
             if here is None:
-                plays = list(strategy(turn, view.infoset, view.actions))
+                plays = strategy.rows(turn, [view.infoset], view.actions)[0].tolist()
                 none = [0] * len(plays)
                 here = Decision(turn, view.infoset, view.actions, plays, 0, none, [0.0] * len(plays))
-                found[turn, view.infoset] = here
+                infosets[turn, view.infoset] = here
             a = chosen(here.probabilities, next(numbers))
             path.append((here, a))
             state = rules.after(state, view.choices[a])
@@ -75,4 +73,4 @@ def self_play(machine: Machine, strategy: Strategy, deals: int, seed: int = 0) -
             here.taken[a] += 1
             here.won[a] += won[number, here.seat]
     value = tuple(scored(deals, float(column.sum()), float((column * column).sum())) for column in won.T)
-    return Sample(deals, value, sorted(found.values(), key=lambda each: (each.seat, -each.visits, each.infoset)))
+    return Sample(deals, value, sorted(infosets.values(), key=lambda each: (each.seat, -each.visits, each.infoset)))

@@ -124,11 +124,11 @@ def abstraction(
         without = args.pop("without", without)
         if not callable(without) and not all(isinstance(action, str | int) for action in _listed(without)):
             raise SpecError(f"without={specs.brief(without)} should be an action, or a list of actions such as [raise]")
-        found = _from_name(specs.Spec(spec.name, args), tree, rules)
-        if found is not None:
-            bucket, by_position = found.of, found.by_position
-            keys = None if found.keys is None else found.keys(infosets.labels)
-            ties = _ties(infosets, found)
+        buckets = _from_name(specs.Spec(spec.name, args), tree, rules)
+        if buckets is not None:
+            bucket, by_position = buckets.of, buckets.by_position
+            keys = None if buckets.keys is None else buckets.keys(infosets.labels)
+            ties = _ties(infosets, buckets)
         if callable(without):
             name = f"own:{spec.name}"
         else:
@@ -167,14 +167,14 @@ def numbered(infosets: Infosets, keys: NDArray[Any]) -> Ints:
     return row
 
 
-def _ties(infosets: Infosets, found: Buckets) -> Ints | None:
+def _ties(infosets: Infosets, buckets: Buckets) -> Ints | None:
     """For each column the first of its infoset that is the same to the seat; None if all differ."""
     first, row_of = infosets.first[:-1], infosets.row_of_column
-    if found.all_ties is not None and (every := found.all_ties(infosets.labels)) is not None:
+    if buckets.all_ties is not None and (every := buckets.all_ties(infosets.labels)) is not None:
         within: Ints = every[row_of, np.arange(len(row_of)) - first[row_of]]
-    elif found.ties is not None:
+    elif buckets.ties is not None:
         seats = np.repeat(np.arange(infosets.seats), np.diff(infosets.seat_start)).tolist()
-        each = [found.ties(seat, label) for seat, label in zip(seats, infosets.labels, strict=True)]
+        each = [buckets.ties(seat, label) for seat, label in zip(seats, infosets.labels, strict=True)]
         within = np.array([a for actions in each for a in actions], np.int64)
     else:
         return None
@@ -189,12 +189,12 @@ def _rows(infosets: Infosets, bucket: Bucket | None) -> Ints:
     row = np.empty(len(infosets.labels), np.int64)
     for seat in range(infosets.seats):
         for i in range(infosets.seat_start[seat], infosets.seat_start[seat + 1]):
-            found = bucket(seat, infosets.labels[i])
+            key = bucket(seat, infosets.labels[i])
             try:
-                row[i] = numbers.setdefault((seat, found), len(numbers))
+                row[i] = numbers.setdefault((seat, key), len(numbers))
             except TypeError:
                 raise SpecError(
-                    f"infoset {infosets.labels[i]!r} has the bucket {found!r}: a bucket must be hashable, "
+                    f"infoset {infosets.labels[i]!r} has the bucket {key!r}: a bucket must be hashable, "
                     "such as a number, a text or a tuple of them"
                 ) from None
     return row
@@ -220,17 +220,17 @@ def _from_name(spec: specs.Spec, tree: Tree, rules: Game | None) -> Buckets | No
 
 def _saved(path: str) -> Any:
     """The abstraction that a folder holds; None if it holds none."""
-    return next((found for each in all_plugins() if (found := each.saved(path)) is not None), None)
+    return next((saved for each in all_plugins() if (saved := each.saved(path)) is not None), None)
 
 
-def _from_plugin(made: Any, tree: Tree, rules: Game | None) -> Ints:
+def _from_plugin(buckets: Any, tree: Tree, rules: Game | None) -> Ints:
     """For each infoset of a game's tree what it shares a row by, in an abstraction of the game's plug-in."""
     from kibitz.games import game as make_game
 
     rules = make_game(tree.spec) if rules is None and tree.spec else rules
-    keys: Ints | None = plugin_of(rules).keys(rules, tree.infosets, made)
+    keys: Ints | None = plugin_of(rules).keys(rules, tree.infosets, buckets)
     if keys is None:
-        raise GameError(f"the buckets {made.name} are of poker hands, for two-player poker games by a definition")
+        raise GameError(f"the buckets {buckets.name} are of poker hands, for two-player poker games by a definition")
     return keys
 
 
@@ -328,18 +328,18 @@ def abstract_game(
     count, columns = len(infosets.labels), int(infosets.first[-1])
     closed = np.zeros(columns, bool) if closed is None else closed
     frozen = np.zeros(count, bool) if frozen is None else frozen
-    held = frozen[infosets.row_of_column]
+    is_fixed = frozen[infosets.row_of_column]
     fixed = np.zeros(columns)
     if frozen.any():
         assert base is not None
-        fixed[held] = base.probabilities[held]
-    closed = closed & ~held
+        fixed[is_fixed] = base.probabilities[is_fixed]
+    closed = closed & ~is_fixed
 
     # Histories that are left: closed actions go with all that follows them.
     parent, above = tree.parent, np.maximum(tree.parent, 0)
     edge = np.where(tree.turn[above] >= 0, infosets.first[np.maximum(tree.infoset[above], 0)] + tree.action, -1)
     edge[0] = -1
-    by_frozen = (edge >= 0) & held[np.maximum(edge, 0)]
+    by_frozen = (edge >= 0) & is_fixed[np.maximum(edge, 0)]
     by_seat = (edge >= 0) & ~by_frozen
     dropped = by_seat & closed[np.maximum(edge, 0)]
     gone = np.zeros(count, bool)
@@ -350,7 +350,7 @@ def abstract_game(
         gone = ~frozen & ~np.isin(row, row[met & ~frozen])
         left = np.bincount(infosets.row_of_column, ~closed, minlength=count)[infosets.row_of_column]
         nowhere = gone[infosets.row_of_column]
-        fixed, held = np.where(nowhere, ~closed / left, fixed), held | nowhere
+        fixed, is_fixed = np.where(nowhere, ~closed / left, fixed), is_fixed | nowhere
 
     # Rows that are left, numbered by seat and first appearance, each with its open actions.
     live = np.flatnonzero(~frozen & ~gone)
@@ -377,7 +377,7 @@ def abstract_game(
     position = np.cumsum(~closed) - 1
     position -= (position[infosets.first[:-1]] + closed[infosets.first[:-1]])[infosets.row_of_column]
     of_column = new_row[infosets.row_of_column]
-    column = np.where(held | closed, -1, first[np.maximum(of_column, 0)] + position)
+    column = np.where(is_fixed | closed, -1, first[np.maximum(of_column, 0)] + position)
     seat_start = np.concatenate(([0], np.cumsum(np.bincount(seat[speaker], minlength=tree.players)))).astype(np.int32)
     table = Infosets(seat_start, first, [infosets.labels[i] for i in speaker], list(names), actions_of)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from kibitz.core.errors import GameError
-from kibitz.forms.protocol import CompactForm, Form, ProfileInfosets
+from kibitz.core.errors import GameError, SolverError
+from kibitz.forms.protocol import CompactForm, Form, GradientForm, ProfileInfosets, SampledForm
 from kibitz.forms.sequence import form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
@@ -41,14 +41,28 @@ def _form_plugin(game: Game | None) -> FormPlugin | None:
     return plugin if isinstance(plugin, FormPlugin) and plugin.has_form(game) else None
 
 
-def form_for(game: Game | Tree | Form | str, of_tree: bool = False) -> Form:
-    """The form to solve a game on: the one that its plug-in brings, or with `of_tree` the sequence form of its tree."""
+def form_for(game: Game | Tree | Form | str, of_tree: bool = False) -> GradientForm:
+    """The form to solve and to measure a game on: the one that its plug-in brings, or with `of_tree` the sequence form
+    of its tree."""
     if isinstance(game, Tree):
         return form_of(game)
-    if not isinstance(game, str) and isinstance(game, Form):
+    if not isinstance(game, str) and isinstance(game, GradientForm):
         return game
+    if not isinstance(game, str) and isinstance(game, Form):
+        raise SolverError(without_gradients(game))
     rules = make_game(game)
     return form_of(tree_of(rules)) if of_tree or needs_tree(rules) else compact_form(rules)
+
+
+def without_gradients(form: Form) -> str:
+    """What to do with a form that has no payoff operator, as a sentence."""
+    what = f"{form.spec or 'this game'}{f' in {form.abstraction}' if form.abstraction else ''}"
+    if isinstance(form, SampledForm):
+        return (
+            f"{what} is solved by sampling {form.sampled}: take --solver {form.best_cfr} (solver={form.best_cfr!r}); "
+            "`kibitz evaluate --whole` measures the profile in the whole game"
+        )
+    return f"{what} has a form without plans and gradients: take --solver {form.best_cfr}, or give the game's tree"
 
 
 def stored_infosets(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], columns: int) -> ProfileInfosets:
@@ -59,6 +73,6 @@ def stored_infosets(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], colum
     actions = meta.pop("actions")
     for plugin in all_plugins():
         if isinstance(plugin, FormPlugin) and plugin.name in meta:
-            found: ProfileInfosets = plugin.infosets(arrays, meta, columns)
-            return found
+            infosets: ProfileInfosets = plugin.infosets(arrays, meta, columns)
+            return infosets
     return Infosets.from_stored(arrays, actions)

@@ -71,28 +71,32 @@ def resolve(
     rows: Any = None,
 ) -> Problem:
     """What is solved. of_tree: the solver walks a tree; sampled: the solver samples the boards of the abstract game;
-    rows: those that may move, which belong to a form that was given."""
+    rows: trainable infosets of a form that was given."""
     plugin = plugin_of(_rules(game))
-    game = plugin.within(game, abstraction, device, sampled=sampled) or game
     begins = isinstance(start, Profile) and start.infosets.compact is None
-    form = form_for(game, of_tree=of_tree or only_on_tree(game, abstraction) or begins or rows is not None)
-    if abstraction is not None and not within(form):
+    form: Form | None = plugin.within(game, abstraction, device, sampled=sampled)
+    if form is None and not isinstance(game, str | Tree) and isinstance(game, Form):
+        form = game
+    is_form = form is not None
+    if form is None:
+        form = form_for(game, of_tree=of_tree or only_on_tree(game, abstraction) or begins or rows is not None)
+    if abstraction is not None and not form.abstraction:
         if rows is not None or isinstance(start, Profile):
             raise SolverError("abstraction= cannot be combined with rows= or with a start profile of the real game")
-        if form.compact is None:
+        if form.game is None:
             small = abstracted_tree(game, _tree(game), abstraction)
         else:
-            owner = plugin_of(form.compact.game)
+            owner = plugin_of(form.game)
             assert isinstance(owner, FormPlugin)  # whose form it is
-            small = owner.abstract(form.compact, abstraction, device)
+            small = owner.abstract(form, abstraction, device)
         subject = small.subject
         return Problem(
             form_of(subject) if isinstance(subject, Tree) else subject,
             subject if isinstance(subject, Tree) else None, form, small,
         )  # fmt: skip
-    if device != "cpu" and not within(form):
-        raise SolverError(f"device {device} is for poker within buckets (abstraction=percentile(8)): leave it out")
-    return Problem(form, None if form is game or form.compact is not None else _tree(game), form)
+    if device != "cpu" and not form.abstraction:
+        raise SolverError(plugin.wrong_device(device))
+    return Problem(form, None if is_form or form.game is not None else _tree(game), form)
 
 
 def only_on_tree(game: Any, abstraction: Any) -> bool:
@@ -100,17 +104,12 @@ def only_on_tree(game: Any, abstraction: Any) -> bool:
     return abstraction is not None and not plugin_of(_rules(game)).on_form(abstraction)
 
 
-def within(form: Form) -> str:
-    """The abstraction of a form that is an abstract game and has no other; empty for others."""
-    return "" if form.compact is None else form.compact.abstraction
-
-
 def _rules(game: Any) -> Any:
     """The rules of what was given, where it has any."""
     if isinstance(game, Tree):
         return None
     if not isinstance(game, str) and isinstance(game, Form):
-        return None if game.compact is None else game.compact.game
+        return game.game
     return make_game(game)
 
 
@@ -128,9 +127,9 @@ def form_of_profile(profile: Profile, game: Any, device: str = "cpu", tell: Any 
     if compact is None or not compact.form.abstraction:
         return None
     if not isinstance(game, str) and isinstance(game, Form):
-        return game.compact
-    found: CompactForm | None = plugin_of(_rules(game)).form_of(profile, game, device, tell)
-    return found
+        return game if isinstance(game, CompactForm) else None
+    form: CompactForm | None = plugin_of(_rules(game)).form_of(profile, game, device, tell)
+    return form
 
 
 def abstracted_tree(game: Any, tree: Tree, source: Any) -> Abstracted:

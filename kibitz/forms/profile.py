@@ -68,6 +68,12 @@ class Profile:
         names = self.infosets.actions[self.infosets.actions_of[infoset]]
         return dict(zip(names, self.probabilities[first:last].tolist(), strict=True))
 
+    def rows(self, player: int, infosets: Sequence[str], actions: Sequence[Action]) -> NDArray[np.float64]:
+        """[infosets, actions]  the probabilities of some infosets; see `kibitz.forms.strategy.Strategy`."""
+        numbers = [self.infosets.find(player, label) for label in infosets]
+        first = np.asarray(self.infosets.first)[np.array(numbers, np.int64)]
+        return np.asarray(self.probabilities[first[:, None] + np.arange(len(actions))])
+
     def items(self, seat: int) -> Iterator[tuple[str, dict[Action, float]]]:
         """(infoset, probabilities) for all infosets of a seat, in the order in which the game meets them."""
         start = self.infosets.seat_start
@@ -127,27 +133,27 @@ class Profile:
         seat    only this seat
         filter  only infosets whose name contains this
         """
-        from kibitz.core.draw import Panel, strategy_figure
+        from kibitz.core.draw import StrategyPanel, strategy_figure
 
         if seat is not None and not 0 <= seat < self.seats:
             raise GameError(f"there is no seat {seat}: seats are 0 to {self.seats - 1}")
         labels, start = self.infosets.labels, self.infosets.seat_start.tolist()
-        found = {
+        chosen = {
             s: [i for i in range(start[s], start[s + 1]) if not filter or filter in labels[i]]
             for s in (range(self.seats) if seat is None else [seat])
         }
-        total = sum(map(len, found.values()))
+        total = sum(map(len, chosen.values()))
         if not 0 < total <= MOST_DRAWN:
             many = f"{total:,} infosets are too many for a picture" if total else "there is no such infoset"
             raise GameError(f"{many}: choose some with plot(seat=..., filter=...)")
-        actions = actions_in(self.infosets, [i for numbers in found.values() for i in numbers])
+        actions = actions_in(self.infosets, [i for numbers in chosen.values() for i in numbers])
         panels = []
-        for s, numbers in found.items():
+        for s, numbers in chosen.items():
             shares = np.full((len(numbers), len(actions)), np.nan)
             for k, i in enumerate(numbers):
                 row = self.at(i)
                 shares[k, [actions.index(a) for a in row]] = list(row.values())
-            panels.append(Panel(f"seat {s}", [labels[i] for i in numbers], shares))
+            panels.append(StrategyPanel(f"seat {s}", [labels[i] for i in numbers], shares))
         return strategy_figure(self.game or "a game without a name", [str(a) for a in actions], panels, most)
 
     def replaced(self, probabilities: NDArray[np.float64], **meta: Any) -> Profile:
@@ -160,7 +166,7 @@ class Profile:
         of the size. Of each row those that were nearest to the next number are rounded up."""
         if not 1 <= steps <= STEPS:
             raise GameError(f"steps={steps} should be from 1 to {STEPS}")
-        first, found = np.asarray(self.infosets.first), np.empty_like(self.probabilities)
+        first, rounded = np.asarray(self.infosets.first), np.empty_like(self.probabilities)
         width = np.diff(first)
         for wide in np.unique(width).tolist():
             rows = np.flatnonzero(width == wide)
@@ -170,8 +176,8 @@ class Profile:
                 whole = np.floor(exact + 1e-9)
                 left = np.rint(steps - whole.sum(axis=1)).astype(np.int64)  # to give out, largest remainders first
                 rank = np.argsort(np.argsort(whole - exact, axis=1, kind="stable"), axis=1, kind="stable")
-                found[place] = (whole + (rank < left[:, None])) / steps
-        return self.replaced(found, steps=steps)
+                rounded[place] = (whole + (rank < left[:, None])) / steps
+        return self.replaced(rounded, steps=steps)
 
     # Artefacts
 
@@ -206,9 +212,9 @@ class Profile:
     @staticmethod
     def load(path: str | PathLike[str]) -> Profile:
         """Read a profile; anything wrong with it is one ArtefactError."""
-        held = store.load(Path(path), KIND)
+        artefact = store.load(Path(path), KIND)
         try:
-            return _from_artefact(held)
+            return _from_artefact(artefact)
         except (KeyError, TypeError, IndexError, ValueError, OverflowError) as error:
             raise ArtefactError(f"{path} is not a whole profile ({error}); solve the game again to remake it") from None
 
@@ -240,8 +246,8 @@ def actions_in(infosets: ProfileInfosets, numbers: Sequence[int]) -> list[Action
     return list(dict.fromkeys(action for names in lists for action in names))
 
 
-def _from_artefact(held: store.Artefact) -> Profile:
-    arrays, meta = held.arrays, dict(held.meta)
+def _from_artefact(artefact: store.Artefact) -> Profile:
+    arrays, meta = artefact.arrays, dict(artefact.meta)
     probabilities, steps = arrays["probabilities"], meta.get("steps")
     if probabilities.dtype == np.uint8 and isinstance(steps, int) and 1 <= steps <= STEPS:
         probabilities = probabilities / steps

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.forms.treeplex import Points
 from kibitz.forms.treeplexes import Treeplexes
 
 Floats = NDArray[np.float64]
@@ -26,6 +27,28 @@ def constraints(form: Treeplexes, seat: int) -> tuple[Any, Floats]:
     side = np.zeros(points + 1)
     side[0] = 1.0
     return csc_matrix((entries, (rows, columns)), shape=(points + 1, size)), side
+
+
+def constraints_of(points: Points, first: int, last: int) -> tuple[Any, Floats]:
+    """E and e of a seat: the empty sequence has plan 1, and the actions of a point add up to the sequence before it.
+
+    The seat's sequences are first to last - 1.
+    """
+    from scipy.sparse import csc_matrix
+
+    rows, columns, entries = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)], [np.ones(1)]
+    count = 1
+    for before, after in points:
+        number = count + np.arange(len(before))
+        count += len(before)
+        for sequences, sign in ((before, -1.0), *((each, 1.0) for each in after)):
+            rows.append(number)
+            columns.append(sequences - first)
+            entries.append(np.full(len(before), sign))
+    side = np.zeros(count)
+    side[0] = 1.0
+    where = np.concatenate(rows), np.concatenate(columns)
+    return csc_matrix((np.concatenate(entries), where), shape=(count, last - first)), side
 
 
 def payoff_matrix(form: Treeplexes) -> Any:

@@ -1,9 +1,15 @@
 """What solvers ask of a form, and what a profile asks of its infosets.
 
-A *form* is what solvers see of a game: sequences, and the payoff operator between them. `SequenceForm` is made from a
-game's tree. A *compact* form is made from the rules alone, where no tree would fit, and says more of itself: what it
-merges, how parts of it are frozen. Nobody asks which game a form is of: `compact` is the form itself, or None for one
-of a tree. The same holds for infosets. `kibitz.forms.choice` says which form a game is solved on.
+A *form* is what solvers see of a game: sequences, and the payoff operator between them. It offers what it can:
+
+    Form            identity and sizes: profiles, checkpoints and messages ask no more
+    CfrForm         can be solved by CFR
+    GradientForm    has plans, gradients and best responses: lp, egt, smoothing, fp, and exact measures
+    SampledForm     is solved by sampling its chance alone, because a sum over all of it takes too long
+    CompactForm     was made from the rules, without a tree, and describes itself
+
+`SequenceForm` is made from a game's tree. Nobody asks which game a form is of: `form.game` is None for the form of a
+tree, which does not keep its rules. `kibitz.forms.choice` says which form a game is solved on.
 """
 
 from __future__ import annotations
@@ -27,7 +33,7 @@ Bools = NDArray[np.bool_]
 
 
 class Measure(NamedTuple):
-    """What a profile is worth, all seats at once."""
+    """Values and best responses of a profile, all seats at once."""
 
     value: Floats  # [seats]  expected utility
     best: Floats  # [seats]  expected utility of a best response to the others
@@ -43,11 +49,10 @@ class InfosetValues(NamedTuple):
     #   the profile does; NaN where the others and chance never let play come there
 
 
-def over(worth: Floats, weight: Floats) -> Floats:
-    """worth / weight; NaN where there is no weight."""
-    found = np.full(len(worth), np.nan)
-    np.divide(worth, weight, out=found, where=weight > 0.0)
-    return found
+def over(sums: Floats, weight: Floats) -> Floats:
+    """sums / weight; NaN where there is no weight."""
+    ratio: Floats = np.divide(sums, weight, out=np.full(len(sums), np.nan), where=weight > 0.0)
+    return ratio
 
 
 # Infosets
@@ -106,7 +111,7 @@ class CompactInfosets(ProfileInfosets, Protocol):
     @property
     def form(self) -> CompactForm: ...
 
-    def seated(self, machine: Any, probabilities: Floats) -> tuple[str, NDArray[np.uint64], NDArray[np.float32]]:
+    def as_table(self, machine: Any, probabilities: Floats) -> tuple[str, NDArray[np.uint64], NDArray[np.float32]]:
         """A profile as rows of a table: (the abstraction they are of, keys, values)."""
 
     def of_game(self, game: Game | None) -> bool:
@@ -119,8 +124,8 @@ class CompactInfosets(ProfileInfosets, Protocol):
 # What solvers are made of
 
 
-class CfrSpace(Protocol):
-    """Where CFR keeps its numbers on a form."""
+class CfrState(Protocol):
+    """Regrets, strategies and averages of a run of CFR on a form."""
 
     @property
     def state(self) -> dict[str, NDArray[Any]]: ...
@@ -131,20 +136,24 @@ class CfrSpace(Protocol):
 
 
 class MovingRows(Protocol):
-    """Which rows of a form may move; the others are frozen, or shared with an abstraction."""
+    """Which infosets of a form are trainable; the others are frozen, or share rows in an abstraction."""
 
     @property
     def form(self) -> Any: ...
     @property
-    def digest(self) -> str: ...  # checkpoints are held against it
+    def digest(self) -> str: ...  # checkpoints are compared with it
 
 
 @runtime_checkable
 class Form(Protocol):
-    """What solvers ask of a game. Strategies are by sequence, probabilities by infoset column."""
+    """A game as solvers see it: what it is, and how large. Probabilities are by infoset column."""
 
     @property
     def spec(self) -> str: ...
+    @property
+    def game(self) -> Any: ...  # the rules; None for the form of a tree
+    @property
+    def abstraction(self) -> str: ...  # of a form that is an abstract game and knows no other; else empty
     @property
     def tree_digest(self) -> str: ...  # a fingerprint of the game, in this form
     @property
@@ -168,13 +177,24 @@ class Form(Protocol):
     @property
     def scale(self) -> float: ...  # the largest payoff
     @property
-    def look_every(self) -> int: ...  # iterations that should lie between two looks at the gap
+    def look_every(self) -> int: ...  # iterations that should lie between two evaluations of NashConv
     @property
     def best_cfr(self) -> str: ...  # the variant of CFR that "auto" takes
-    @property
-    def compact(self) -> CompactForm | None: ...  # itself, if it was made without a tree
 
     def uniform(self) -> Floats: ...
+
+
+@runtime_checkable
+class CfrForm(Form, Protocol):
+    """A form on which CFR runs."""
+
+    def cfr_state(self, rows: Any, start: Floats | None) -> CfrState: ...
+
+
+@runtime_checkable
+class GradientForm(Form, Protocol):
+    """A form with its payoff operator. Strategies and plans are by sequence."""
+
     def to_strategy(self, probabilities: Floats) -> Floats: ...
     def to_probabilities(self, weights: Floats) -> Floats: ...
     def plan(self, strategy: Floats) -> Floats: ...
@@ -184,16 +204,25 @@ class Form(Protocol):
     def value(self, probabilities: Floats) -> Floats: ...
     def best_response(self, seat: int, probabilities: Floats) -> tuple[float, Floats]: ...
     def best_plans(self, plan: Floats, done: int, count: int, step: float) -> None: ...
-    def space(self, rows: Any, start: Floats | None) -> CfrSpace: ...
     def constraints(self, seat: int) -> tuple[Any, Floats]: ...
     def payoff_matrix(self) -> Any: ...
+
+
+@runtime_checkable
+class SampledForm(Form, Protocol):
+    """A form that only a sampling solver, its `best_cfr`, can solve."""
+
+    @property
+    def sampled(self) -> str: ...  # what an iteration samples, for messages
+    @property
+    def rehearsal(self) -> str: ...
 
 
 # Forms without a tree
 
 
 class FrozenRows(MovingRows, Protocol):
-    """Rows of a compact form, some of them frozen at a base."""
+    """Infosets of a compact form, some of them frozen at a base."""
 
     @property
     def moves(self) -> Bools: ...  # [I]
@@ -201,44 +230,21 @@ class FrozenRows(MovingRows, Protocol):
     def base(self) -> Floats: ...  # [K]
 
     def reached(self) -> Bools:
-        """[I] infosets that frozen moves let play come to; all others are learnt nothing of."""
+        """[I] infosets that frozen moves let play come to; nothing is learnt of the others."""
 
 
-class CompactForm(Form, Protocol):
+@runtime_checkable
+class CompactForm(CfrForm, GradientForm, Protocol):
     """What a form without a tree also says, for those who would ask the tree."""
 
-    @property
-    def game(self) -> Any: ...  # the rules
     @property
     def players(self) -> int: ...
     @property
     def rehearsal(self) -> str: ...  # a tiny game that the same compiled code solves
 
-    # What is dealt and what is done, for abstractions
-    @property
-    def definition(self) -> Any: ...
-    @property
-    def cards(self) -> Any: ...
-    @property
-    def betting(self) -> Any: ...
-    @property
-    def programme_size(self) -> tuple[int, int]: ...  # rows of the linear programme: of the game, and within classes
-    @property
-    def per_hand(self) -> tuple[list[int], list[int]]: ...  # by round: sequences of one seat, infosets of the other
-
-    @property
-    def abstraction(self) -> str: ...  # of the buckets that are all it knows of cards; empty where it is the whole game
-
-    def bucketed(self, buckets: Any) -> CompactForm:
-        """The same game where classes of a bucket share rows."""
-
-    def lift(self, small: Any, weights: NDArray[Any], classes: Any = None) -> NDArray[Any]:
-        """Weights by sequence of a form with buckets -> of this one. classes: by seat and round, class -> bucket."""
-
     def infoset_values(self, probabilities: Floats) -> InfosetValues:
-        """How likely play comes to each infoset, and what each action is worth there."""
+        """The probability that play comes to each infoset, and the value of each action there."""
 
-    # For a person
     def facts(self) -> dict[str, Any]:
         """Sizes, as plain data."""
 

@@ -1,7 +1,7 @@
-"""Rows: which distribution a decision reads, and which distributions may move.
+"""Rows: which distribution a decision reads, and which infosets are trainable.
 
 A row is one probability distribution over the actions of one (abstract) infoset. An abstraction maps infosets to
-rows; stitching says which rows may move and freezes the others at a base strategy, where they act as chance.
+rows; stitching says which are trainable and freezes the others at a base strategy, where they act as chance.
 Without either, each infoset has a row of its own, and solvers use the sequence form as it is.
 """
 
@@ -20,7 +20,7 @@ from kibitz.forms.treeplexes import Floats, Treeplexes
 from kibitz.games.tree import Infosets
 
 if TYPE_CHECKING:
-    from kibitz.forms.kernels.cfr import Rows
+    from kibitz.forms.kernels.cfr import RowArrays
 
 Bools = NDArray[np.bool_]
 SUM_TOLERANCE = 1e-9
@@ -32,11 +32,11 @@ class RowMap:
 
     form: Treeplexes
     row: NDArray[np.int64]  # [I]  infoset -> row
-    moves: Bools  # [rows]  may the row move?
+    moves: Bools  # [rows]  is the row trainable?
     base: Floats  # [K]  probabilities of frozen rows; 0 at closed actions; not read elsewhere
     free: NDArray[np.int64]  # [K]  infoset column -> free column, -1 if frozen or closed
     width: NDArray[np.int64]  # [C]  how many columns the row of a free column has
-    kernel: Rows  # what the kernels read
+    kernel: RowArrays  # what the kernels read
 
     def __repr__(self) -> str:
         return f"<RowMap: {self.rows:,} rows for {len(self.row):,} infosets, {int(self.moves.sum()):,} may move>"
@@ -51,7 +51,7 @@ class RowMap:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of the map, the mask and the base where it is read: checkpoints are held against it."""
+        """A fingerprint of the map, the mask and the base where it is read: checkpoints are compared with it."""
         content = hashlib.sha256()
         for part in (self.row, self.moves, np.where(self.free < 0, self.base, 0.0), self.free):
             content.update(str(part.shape).encode() + np.ascontiguousarray(part).tobytes())
@@ -97,7 +97,7 @@ def row_map(
     base    [K] probabilities by infoset column, read where rows are frozen.
     closed  [K] actions that the abstraction drops: they are never played. Infosets of a row must agree.
     """
-    from kibitz.forms.kernels.cfr import Rows
+    from kibitz.forms.kernels.cfr import RowArrays
     from kibitz.forms.kernels.evaluate import all_plans
 
     infosets = form.infosets
@@ -153,7 +153,7 @@ def row_map(
     change = np.flatnonzero(
         np.diff(seat[free_rows], prepend=-1) | np.diff(row_width[free_rows], prepend=-1) if len(free_rows) else []
     )
-    kernel = Rows(
+    kernel = RowArrays(
         column=column.astype(np.int32),
         start=start.astype(np.int64),
         member=order.astype(np.uint32),

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from kibitz.core.errors import GameError
 from kibitz.forms import programme
 from kibitz.forms.bundles import CHUNK_WORK, bundle
+from kibitz.forms.cfr_state import SequenceCfrState
 from kibitz.forms.rows import RowMap
-from kibitz.forms.space import Space
 from kibitz.forms.treeplexes import Floats, Treeplexes, normalise
 from kibitz.games.protocol import TERMINAL
 from kibitz.games.tree import Tree
@@ -27,8 +27,9 @@ MOST_CHUNKS = 256
 class SequenceForm(Treeplexes):
     """What solvers see of a game that is laid out as a tree."""
 
-    look_every: ClassVar[int] = 1  # a look takes no longer than an iteration
-    compact: ClassVar[None] = None
+    look_every: ClassVar[int] = 1  # an evaluation takes no longer than an iteration
+    game: ClassVar[None] = None  # a tree does not keep its rules
+    abstraction: ClassVar[str] = ""
 
     def __repr__(self) -> str:
         sizes = f"{self.sequences:,} sequences, {self.points:,} decision points, {self.entries:,} payoff entries"
@@ -39,9 +40,9 @@ class SequenceForm(Treeplexes):
         """What "auto" takes: dcfr+ is first to most gaps where CFR converges (`kibitz paper sandholm --part egt`)."""
         return "dcfr+" if self.seats == 2 and self.zero_sum and self.perfect_recall else "cfr+"
 
-    def space(self, rows: RowMap | None, start: Floats | None) -> Space:
+    def cfr_state(self, rows: RowMap | None, start: Floats | None) -> SequenceCfrState:
         """Where CFR keeps its numbers."""
-        return Space(self, rows, start)
+        return SequenceCfrState(self, rows, start)
 
     def constraints(self, seat: int) -> tuple[Any, Floats]:
         """E and e of a seat in the linear programme."""
@@ -54,11 +55,11 @@ class SequenceForm(Treeplexes):
 
 def form_of(tree: Tree) -> SequenceForm:
     """The sequence form of a tree, built on first use and kept as long as the tree lives."""
-    held: SequenceForm | None = tree.__dict__.get("_form")
-    if held is None:
-        held = build(tree)
-        tree.__dict__["_form"] = held
-    return held
+    form: SequenceForm | None = tree.__dict__.get("_form")
+    if form is None:
+        form = build(tree)
+        tree.__dict__["_form"] = form
+    return form
 
 
 def build(tree: Tree) -> SequenceForm:

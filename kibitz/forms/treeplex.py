@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,3 +62,19 @@ def treeplex_of(
     kept = np.concatenate(([True], (np.diff(place) != 0) | (np.diff(depth[family]) > 0)))[: len(family)]
     chunk = np.append(family[kept], points).astype(np.int64)
     return Treeplex(first, stride, width, parent, chunk, np.searchsorted(chunk, begins).astype(np.int64), sequences)
+
+
+# Decisions of a seat some at a time: (the sequences before them [D], the sequences of their actions [actions, D]).
+Points = Iterable[tuple[NDArray[np.int64], NDArray[np.int64]]]
+
+
+def treeplex_of_points(points: Points, first: int, last: int) -> Treeplex:
+    """The treeplex of a seat whose sequences are first to last - 1."""
+    arrays: list[list[NDArray[np.uint32]]] = [[np.zeros(0, np.uint32)] for _ in range(4)]
+    for before, after in points:
+        stride = after[1] - after[0] if len(after) > 1 else np.ones(len(before))
+        width = np.full(len(before), len(after))
+        for into, each in zip(arrays, (after[0] - first, stride, width, before - first), strict=True):
+            into.append(each.astype(np.uint32))
+    begins, stride, width, parent = (np.concatenate(each) for each in arrays)
+    return treeplex_of(begins, stride, width, parent, last - first)

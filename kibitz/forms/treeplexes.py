@@ -178,7 +178,7 @@ class Treeplexes:
 
     def best_response(self, seat: int, probabilities: Floats) -> tuple[float, Floats]:
         """(what a seat's best response gets, the probabilities with that response in its place)."""
-        found, choice = self._respond(probabilities)
+        measured, choice = self._respond(probabilities)
         lo, hi = self.seat_point[seat], self.seat_point[seat + 1]
         start = self.infosets.seat_start
         answer = probabilities.copy()
@@ -186,7 +186,7 @@ class Treeplexes:
         # With imperfect recall an infoset has several points; the first one in order speaks for it.
         infosets, index = np.unique(self.infoset[lo:hi], return_index=True)
         answer[self.infosets.first[infosets] + choice[lo:hi][index]] = 1.0
-        return float(found.best[seat]), answer
+        return float(measured.best[seat]), answer
 
     def best_plans(self, plan: Floats, done: int, count: int, step: float) -> None:
         """plan += step * (best responses - plan), `count` times; a step of 0 stands for 1/(t + 1)."""

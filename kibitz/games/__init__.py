@@ -24,13 +24,9 @@ GAMES: dict[str, tuple[str, str]] = {
     "leduc": ("kibitz.games.leduc:Leduc", "Leduc hold'em: two rounds, one board card; players=2 or more"),
     "liars_dice": ("kibitz.games.liars_dice:LiarsDice", "Liar's Dice: bid on all dice, or call the liar"),
     "goofspiel": ("kibitz.games.goofspiel:Goofspiel", "Goofspiel: sealed bids for a row of prizes"),
-    "toepen": (
-        "kibitz.toepen.rules:Toepen",
-        "Toepen: a trick-taking game with betting; only the last trick counts",
-    ),
+    "toepen": ("kibitz.toepen.rules:Toepen", "Toepen: a trick-taking game with betting; only the last trick counts"),
     "rhode_island": (
-        "kibitz.poker.rules.rules:rhode_island",
-        "Rhode Island hold'em: three rounds, hands of three cards",
+        "kibitz.poker.rules.rules:rhode_island", "Rhode Island hold'em: three rounds, hands of three cards",
     ),
     "poker": ("kibitz.poker.rules.rules:poker", "Poker by an ACPC .game file: limit or no-limit, 2 to 10 players"),
     "matrix": (
@@ -74,8 +70,8 @@ def game(source: Any) -> Game:
         return game(own_game(text))
     if text not in GAMES:
         opened = (each.open(text) for each in all_plugins())
-        if (found := next((one for one in opened if one is not None), None)) is not None:
-            return found  # type: ignore[no-any-return]
+        if (shipped := next((one for one in opened if one is not None), None)) is not None:
+            return shipped  # type: ignore[no-any-return]
     try:
         spec = specs.parse(text)
         if spec.name not in GAMES:

@@ -20,14 +20,14 @@ MOST_ACTIONS = 1 << 20  # of one history
 _NO_LISTS = (str, bytes, bytearray, dict, set, frozenset)
 
 
-def real_numbers(given: Any, what: object) -> list[float]:
-    """Numbers out of a list, a tuple or an array of them; anything else is told, with `what` it should have been."""
-    if isinstance(given, _NO_LISTS) or not (isinstance(given, Sequence | array) or hasattr(given, "__array__")):
-        raise GameError(f"{what} is {_short(given)}: it must be a list with a number for each seat")
-    shape = getattr(given, "shape", None)
+def real_numbers(values: Any, what: object) -> list[float]:
+    """Numbers out of a list, a tuple or an array of them; an error says `what` anything else should have been."""
+    if isinstance(values, _NO_LISTS) or not (isinstance(values, Sequence | array) or hasattr(values, "__array__")):
+        raise GameError(f"{what} is {_short(values)}: it must be a list with a number for each seat")
+    shape = getattr(values, "shape", None)
     if shape is not None and len(shape) != 1:
         raise GameError(f"{what} is an array of shape {shape}: it must be a list with a number for each seat")
-    return [real_number(value, what) for value in given]
+    return [real_number(value, what) for value in values]
 
 
 def real_number(value: Any, what: object) -> float:
@@ -41,28 +41,27 @@ def real_number(value: Any, what: object) -> float:
         raise GameError(f"{what} contains {_short(value)}, which cannot be used as a number: {error}") from None
 
 
-def action_list(given: Any, what: object) -> tuple[Action, ...]:
+def action_list(answer: Any, what: object) -> tuple[Action, ...]:
     """Actions out of what `actions` gave, if it has an order and is no text."""
-    if isinstance(given, str | bytes | set | frozenset):
-        kind = "a text, which would be read letter by letter" if isinstance(given, str | bytes) else \
+    if isinstance(answer, str | bytes | set | frozenset):
+        kind = "a text, which would be read letter by letter" if isinstance(answer, str | bytes) else \
                "a set, which has no order"  # fmt: skip
-        raise GameError(f"{what} is {_short(given)}, {kind}: it must be a list of actions")
+        raise GameError(f"{what} is {_short(answer)}, {kind}: it must be a list of actions")
     try:
-        found = tuple(given)
+        return tuple(answer)
     except TypeError:
-        raise GameError(f"{what} is {_short(given)}: it must be a list of actions") from None
-    return found
+        raise GameError(f"{what} is {_short(answer)}: it must be a list of actions") from None
 
 
-def outcome_list(given: Any, what: object) -> list[tuple[Action, float]]:
+def outcome_list(answer: Any, what: object) -> list[tuple[Action, float]]:
     """Pairs (outcome, probability) out of what `chance` gave."""
-    if isinstance(given, _NO_LISTS):
-        hint = "; of a dict give items()" if isinstance(given, dict) else ""
-        raise GameError(f"{what} is {_short(given)}: it must be a list of pairs (outcome, probability){hint}")
+    if isinstance(answer, _NO_LISTS):
+        hint = "; of a dict give items()" if isinstance(answer, dict) else ""
+        raise GameError(f"{what} is {_short(answer)}: it must be a list of pairs (outcome, probability){hint}")
     try:
-        pairs = [(outcome, p) for outcome, p in given]
+        pairs = [(outcome, p) for outcome, p in answer]
     except (TypeError, ValueError) as error:
-        raise GameError(f"{what} is {_short(given)}: it must be pairs (outcome, probability) ({error})") from None
+        raise GameError(f"{what} is {_short(answer)}: it must be pairs (outcome, probability) ({error})") from None
     if len(pairs) > MOST_ACTIONS:
         raise GameError(f"{what} has {len(pairs):,} outcomes, and the limit is {MOST_ACTIONS:,}")
     return [(outcome, p if p.__class__ is float else real_number(p, what)) for outcome, p in pairs]

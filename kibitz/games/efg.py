@@ -46,7 +46,7 @@ _BYTES_PER_CHARACTER = 40  # of a file: what its nodes take (measured: 6 to 30)
 _NO_CHILDREN: list[int] = []  # of every end
 
 
-class Choice(NamedTuple):
+class EfgChoice(NamedTuple):
     """What an infoset or a chance event offers."""
 
     key: str  # the infoset, as a player of our games knows it; "" for chance
@@ -65,7 +65,7 @@ class EfgGame:
         self.names = tuple(names)
         self.players = len(names)
         self._turn: list[int] = []
-        self._choice: list[Choice | None] = []
+        self._choice: list[EfgChoice | None] = []
         self._children: list[list[int]] = []
         self._payoff: list[tuple[float, ...]] = []
         self._places: dict[tuple[Action, ...], dict[Action, int]] = {}
@@ -80,7 +80,7 @@ class EfgGame:
     def turn(self, state: int) -> int:
         return self._turn[state]
 
-    def _offer(self, state: int) -> Choice:
+    def _offer(self, state: int) -> EfgChoice:
         choice = self._choice[state]
         assert choice is not None, "a terminal node has no actions"
         return choice
@@ -140,8 +140,8 @@ class _Reader:
         self.text = text
         self.name = name
         self.next = 0
-        self.events: dict[int, Choice] = {}
-        self.infosets: dict[tuple[int, int], Choice] = {}
+        self.events: dict[int, EfgChoice] = {}
+        self.infosets: dict[tuple[int, int], EfgChoice] = {}
         self.outcomes: dict[int, tuple[Fraction, ...]] = {}
         self.numbers: dict[str, Fraction] = {}
         self.names: list[str] = []
@@ -158,12 +158,12 @@ class _Reader:
 
     def expected(self, what: str) -> GameError:
         if self.kind == "end":
-            found = "the end of the file"
+            token = "the end of the file"
         elif self.kind == "string":
-            found = f'the text "{self.value[:40]}"'
+            token = f'the text "{self.value[:40]}"'
         else:
-            found = repr(self.value[:40])
-        return self.fail(f"expected {what}, found {found}")
+            token = repr(self.value[:40])
+        return self.fail(f"expected {what}, found {token}")
 
     def advance(self) -> None:
         match = _TOKEN.match(self.text, self.next)
@@ -293,7 +293,7 @@ class _Reader:
             raise self.expected("the end of the file, as the tree is complete")
         return game
 
-    def node(self) -> tuple[int, Choice | None, tuple[Fraction, ...] | None]:
+    def node(self) -> tuple[int, EfgChoice | None, tuple[Fraction, ...] | None]:
         """One node: who moves, what is offered, and the payoffs of its outcome."""
         kind = self.value if self.kind == "word" else ""
         if kind not in ("c", "p", "t"):
@@ -310,7 +310,7 @@ class _Reader:
             raise self.fail(f"there is no player {seat + 1}: the prologue names {len(self.names)}", at)
         return seat, self.infoset(seat), self.outcome()
 
-    def event(self) -> Choice:
+    def event(self) -> EfgChoice:
         at = self.at
         number = self.integer("the number of the chance event, from 1 up", 1)
         self.optional_string()
@@ -328,17 +328,17 @@ class _Reader:
             odds.append(self.number("the outcome's probability"))
             if odds[-1] < 0:
                 raise self.fail("a probability is below 0", where)
-        choice = Choice("", self.labels(names, f"chance event {number}", listed), tuple(odds))
+        choice = EfgChoice("", self.labels(names, f"chance event {number}", listed), tuple(odds))
         total = reduce(self.sum, odds, Fraction(0))
         if total != 1:
-            found = f"{float(total):.12g}, not to exactly 1 (write 1/3, not 0.333)"
-            raise self.fail(f"the probabilities of chance event {number} sum to {found}", listed)
+            total_text = f"{float(total):.12g}, not to exactly 1 (write 1/3, not 0.333)"
+            raise self.fail(f"the probabilities of chance event {number} sum to {total_text}", listed)
         if known is not None and known != choice:
             raise self.fail(f"chance event {number} was described differently before", listed)
         self.events[number] = choice
         return choice
 
-    def infoset(self, seat: int) -> Choice:
+    def infoset(self, seat: int) -> EfgChoice:
         at = self.at
         number = self.integer("the number of the infoset, from 1 up", 1)
         what = f"infoset {number} of player {seat + 1}"
@@ -355,7 +355,7 @@ class _Reader:
             names.append(self.string("'}' or the name of an action"))
         actions = self.labels(names, what, listed)
         if known is None:
-            known = Choice(f"{seat + 1}.{number} {name}".rstrip(), actions, ())
+            known = EfgChoice(f"{seat + 1}.{number} {name}".rstrip(), actions, ())
             self.infosets[seat, number] = known
         elif known.actions != actions:
             before = f"before they were the {len(known.actions)} actions {_some(known.actions)}"

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from kibitz.core import spec as specs
 from kibitz.core.errors import SpecError
-from kibitz.games.protocol import CHANCE, TERMINAL, Action
+from kibitz.games.protocol import CHANCE, TERMINAL, Action, BuiltIn
 
 ORDERS = ("random", "descending", "ascending")
 MOST_CARDS = 100  # far beyond what can be laid out or sampled
@@ -45,9 +45,10 @@ def winner(bids: tuple[int, ...]) -> int | None:
 
 
 @dataclass(frozen=True)
-class Goofspiel:
+class Goofspiel(BuiltIn):
     """Goofspiel: goofspiel(num_cards=4, points_order=random, imp_info=false, returns_type=win_loss)."""
 
+    called = "goofspiel"
     players: int = 2
     num_cards: int = 4
     points_order: str = "random"
@@ -63,10 +64,6 @@ class Goofspiel:
             raise specs.unknown("points_order of goofspiel", self.points_order, ORDERS)
         if self.returns_type not in RETURNS:
             raise specs.unknown("returns_type of goofspiel", self.returns_type, RETURNS)
-
-    @property
-    def spec(self) -> str:
-        return str(specs.of(self, "goofspiel"))
 
     def openspiel(self) -> str:
         """The same game's name in OpenSpiel, with its moves made in turns as they are here."""
@@ -87,9 +84,6 @@ class Goofspiel:
             return Auction(CHANCE, prizes, rounds, ())
         prize = len(rounds) + 1 if self.points_order == "ascending" else self.num_cards - len(rounds)
         return Auction(0, (*prizes, prize), rounds, ())
-
-    def turn(self, state: Auction) -> int:
-        return state.turn
 
     def actions(self, state: Auction) -> list[int]:
         spent = [bids[state.turn] for bids in state.rounds]
@@ -135,9 +129,9 @@ class Goofspiel:
         )
 
     def view(self, state: Auction, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """(cards left and own bids that others do not know, prizes and what is told of each round).
+        """(cards left and own bids that others do not know, prizes and what is known of each round).
 
-        At the end the last round, which is no move, is told as well.
+        At the end the last round, which is no move, is known as well.
         """
         rounds, prizes = state.rounds, state.prizes
         if state.turn == TERMINAL:

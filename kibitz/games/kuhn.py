@@ -12,9 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kibitz.core import spec as specs
 from kibitz.core.errors import SpecError
-from kibitz.games.protocol import CHANCE, TERMINAL, Action
+from kibitz.games.protocol import CHANCE, TERMINAL, Action, BuiltIn
 
 ACTIONS = ("pass", "bet")
 
@@ -24,7 +23,7 @@ def rank_names(count: int) -> str:
     return "JQKA"[:count] if count <= 4 else "23456789TJQKA"[-count:]
 
 
-class Hand(NamedTuple):
+class KuhnHand(NamedTuple):
     """Where a hand stands: the cards dealt so far, by seat, and the letters of what was done."""
 
     turn: int
@@ -33,48 +32,42 @@ class Hand(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Kuhn:
+class Kuhn(BuiltIn):
     """Kuhn poker: kuhn(players=2)."""
 
+    called = "kuhn"
     players: int = 2
 
     def __post_init__(self) -> None:
         if not 2 <= self.players <= 10:
             raise SpecError(f"kuhn is for 2 to 10 players; players={self.players} was asked for")
 
-    @property
-    def spec(self) -> str:
-        return str(specs.of(self, "kuhn"))
-
     def openspiel(self) -> str:
         """The same game's name in OpenSpiel."""
         return f"kuhn_poker(players={self.players})"
 
-    def root(self) -> Hand:
-        return Hand(CHANCE, (), "")
+    def root(self) -> KuhnHand:
+        return KuhnHand(CHANCE, (), "")
 
-    def turn(self, state: Hand) -> int:
-        return state.turn
-
-    def actions(self, state: Hand) -> tuple[str, ...]:
+    def actions(self, state: KuhnHand) -> tuple[str, ...]:
         return ACTIONS
 
-    def chance(self, state: Hand) -> list[tuple[Action, float]]:
+    def chance(self, state: KuhnHand) -> list[tuple[Action, float]]:
         names = rank_names(self.players + 1)
         left = [name for card, name in enumerate(names) if card not in state.cards]
         return [(name, 1 / len(left)) for name in left]
 
-    def after(self, state: Hand, action: Action) -> Hand:
+    def after(self, state: KuhnHand, action: Action) -> KuhnHand:
         if state.turn == CHANCE:
             cards = (*state.cards, rank_names(self.players + 1).index(str(action)))
-            return Hand(CHANCE if len(cards) < self.players else 0, cards, "")
+            return KuhnHand(CHANCE if len(cards) < self.players else 0, cards, "")
         done = state.done + str(action)[0]
         first_bet = done.find("b")
         # The seats after the first bettor, all the way round to the one before it, each answer once.
         over = len(done) == self.players if first_bet < 0 else len(done) == self.players + first_bet
-        return Hand(TERMINAL if over else len(done) % self.players, state.cards, done)
+        return KuhnHand(TERMINAL if over else len(done) % self.players, state.cards, done)
 
-    def infoset(self, state: Hand) -> str:
+    def infoset(self, state: KuhnHand) -> str:
         return f"{rank_names(self.players + 1)[state.cards[state.turn]]}:{state.done}"
 
     @property
@@ -85,7 +78,7 @@ class Kuhn:
             "which is to fold.\nThe highest card among those who bet takes the pot, or among all if nobody did."
         )
 
-    def view(self, state: Hand, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def view(self, state: KuhnHand, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(the seat's card, what was done by all); at a showdown the cards of those in it are shown."""
         names = rank_names(self.players + 1)
         own = (names[state.cards[seat]],) if seat < len(state.cards) else ()
@@ -105,7 +98,7 @@ class Kuhn:
         """(card that the seat holds, betting round) of an infoset."""
         return infoset.partition(":")[0], 1
 
-    def payoff(self, state: Hand) -> list[float]:
+    def payoff(self, state: KuhnHand) -> list[float]:
         bettors = {i % self.players for i, letter in enumerate(state.done) if letter == "b"}
         paid = [2 if seat in bettors else 1 for seat in range(self.players)]
         winner = max(bettors or range(self.players), key=state.cards.__getitem__)

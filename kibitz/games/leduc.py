@@ -20,12 +20,12 @@ from typing import NamedTuple
 from kibitz.core import spec as specs
 from kibitz.core.errors import GameError, SpecError
 from kibitz.games.kuhn import rank_names
-from kibitz.games.protocol import CHANCE, TERMINAL, Action
+from kibitz.games.protocol import CHANCE, TERMINAL, Action, BuiltIn
 
 SUITS = "shdc"
 
 
-class Hand(NamedTuple):
+class LeducHand(NamedTuple):
     """Where a hand stands. `waiting` counts the seats that must still act before the round is over."""
 
     turn: int
@@ -38,9 +38,10 @@ class Hand(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Leduc:
+class Leduc(BuiltIn):
     """Leduc hold'em: leduc(players=2, ranks=3, suits=2, ante=1, bets=[2, 4], cap=2, ...)."""
 
+    called = "leduc"
     players: int = 2
     ranks: int = 3
     suits: int = 2
@@ -67,10 +68,6 @@ class Leduc:
             raise SpecError(f"leduc: bets={shown} should be two whole numbers above 0, such as [2, 4]")
         if self.ante < 1 or self.cap < 0:
             raise SpecError(f"leduc: ante={self.ante} should be 1 or more and cap={self.cap} 0 or more")
-
-    @property
-    def spec(self) -> str:
-        return str(specs.of(self, "leduc"))
 
     def openspiel(self) -> str:
         """The same game's name in OpenSpiel, whose deck has two suits and one rank more than players."""
@@ -101,7 +98,7 @@ class Leduc:
             "A card that pairs the board wins, else the highest; ties split the pot."
         )
 
-    def view(self, state: Hand, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def view(self, state: LeducHand, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(the seat's card, what was done by all, and the board); at a showdown the cards of those in it are shown."""
         names, players = self._names, self.players
         public: list[str] = []
@@ -112,19 +109,16 @@ class Leduc:
         own = (names[state.cards[seat]],) if seat < min(len(state.cards), players) else ()
         return own, tuple(public)
 
-    def root(self) -> Hand:
-        return Hand(CHANCE, (), "", (self.ante,) * self.players, (True,) * self.players, 0, self.players)
+    def root(self) -> LeducHand:
+        return LeducHand(CHANCE, (), "", (self.ante,) * self.players, (True,) * self.players, 0, self.players)
 
-    def turn(self, state: Hand) -> int:
-        return state.turn
-
-    def actions(self, state: Hand) -> tuple[str, ...]:
+    def actions(self, state: LeducHand) -> tuple[str, ...]:
         may_raise = state.raises < self.cap
         if state.raises:  # a seat to act has not answered the last raise: it faces a bet
             return ("fold", "call", "raise") if may_raise else ("fold", "call")
         return ("call", "raise") if may_raise else ("call",)
 
-    def chance(self, state: Hand) -> list[tuple[Action, float]]:
+    def chance(self, state: LeducHand) -> list[tuple[Action, float]]:
         left = self.ranks * self.suits - len(state.cards)
         copies = self.suits if self.suit_isomorphism else 1
         return [
@@ -133,20 +127,20 @@ class Leduc:
             if (remaining := copies - state.cards.count(card))
         ]
 
-    def after(self, state: Hand, action: Action) -> Hand:
+    def after(self, state: LeducHand, action: Action) -> LeducHand:
         turn, cards, done, paid, live, raises, waiting = state
         if turn == CHANCE:
             cards = (*cards, self._numbers[action])
             if len(cards) < self.players:
-                return Hand(CHANCE, cards, done, paid, live, 0, waiting)
+                return LeducHand(CHANCE, cards, done, paid, live, 0, waiting)
             board = "/" if len(cards) > self.players else ""
-            return Hand(live.index(True), cards, done + board, paid, live, 0, live.count(True))
+            return LeducHand(live.index(True), cards, done + board, paid, live, 0, live.count(True))
         if action == "fold":
             live = (*live[:turn], False, *live[turn + 1 :])
             waiting -= 1
             done += "f"
             if live.count(True) == 1:
-                return Hand(TERMINAL, cards, done, paid, live, raises, 0)
+                return LeducHand(TERMINAL, cards, done, paid, live, raises, 0)
         elif action == "call":
             paid = (*paid[:turn], max(paid), *paid[turn + 1 :])
             waiting -= 1
@@ -158,13 +152,13 @@ class Leduc:
             raises += 1
             done += "r"
         if not waiting:
-            return Hand(TERMINAL if len(cards) > self.players else CHANCE, cards, done, paid, live, raises, 0)
+            return LeducHand(TERMINAL if len(cards) > self.players else CHANCE, cards, done, paid, live, raises, 0)
         turn = (turn + 1) % self.players
         while not live[turn]:
             turn = (turn + 1) % self.players
-        return Hand(turn, cards, done, paid, live, raises, waiting)
+        return LeducHand(turn, cards, done, paid, live, raises, waiting)
 
-    def infoset(self, state: Hand) -> str:
+    def infoset(self, state: LeducHand) -> str:
         own = self._names[state.cards[state.turn]]
         board = self._names[state.cards[-1]] if len(state.cards) > self.players else ""
         return f"{own}{board}:{state.done}"
@@ -180,7 +174,7 @@ class Leduc:
         card, board, _ = self.hand(infoset)
         return card[0], 2 if board else 1
 
-    def payoff(self, state: Hand) -> list[float]:
+    def payoff(self, state: LeducHand) -> list[float]:
         cards, paid, live = state.cards, state.paid, state.live
         seats = [seat for seat in range(self.players) if live[seat]]
         if len(seats) > 1:

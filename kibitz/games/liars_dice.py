@@ -14,9 +14,8 @@ from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
-from kibitz.core import spec as specs
 from kibitz.core.errors import SpecError
-from kibitz.games.protocol import CHANCE, TERMINAL, Action
+from kibitz.games.protocol import CHANCE, TERMINAL, Action, BuiltIn
 
 LIAR = "liar"
 MOST = 100  # far beyond what can be laid out or sampled, and lists of bids stay short
@@ -32,9 +31,10 @@ class Bids(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LiarsDice:
+class LiarsDice(BuiltIn):
     """Liar's Dice: liars_dice(numdice=1, dice_sides=6)."""
 
+    called = "liars_dice"
     players: int = 2
     numdice: int = 1
     dice_sides: int = 6
@@ -42,20 +42,11 @@ class LiarsDice:
     def __post_init__(self) -> None:
         if self.players != 2:
             raise SpecError(f"liars_dice is for 2 players; players={self.players} was asked for")
-        if self.numdice < 1 or self.dice_sides < 2:
+        if not 1 <= self.numdice <= MOST or not 2 <= self.dice_sides <= MOST:
             raise SpecError(
-                f"liars_dice needs numdice of 1 or more and dice_sides of 2 or more, "
+                f"liars_dice needs numdice of 1 to {MOST} and dice_sides of 2 to {MOST}, "
                 f"not numdice={self.numdice}, dice_sides={self.dice_sides}"
             )
-        if self.numdice > MOST or self.dice_sides > MOST:
-            raise SpecError(
-                f"liars_dice has at most {MOST} dice of {MOST} sides for each, "
-                f"not numdice={self.numdice}, dice_sides={self.dice_sides}"
-            )
-
-    @property
-    def spec(self) -> str:
-        return str(specs.of(self, "liars_dice"))
 
     def openspiel(self) -> str:
         """The same game's name in OpenSpiel."""
@@ -74,9 +65,6 @@ class LiarsDice:
 
     def root(self) -> Bids:
         return Bids(CHANCE, (), -1, ())
-
-    def turn(self, state: Bids) -> int:
-        return state.turn
 
     def actions(self, state: Bids) -> tuple[str, ...]:
         higher = self._bids[state.last + 1 :]

@@ -28,7 +28,7 @@ from typing import Any
 
 from kibitz.core import spec as specs
 from kibitz.core.errors import SpecError
-from kibitz.games.protocol import TERMINAL, Action
+from kibitz.games.protocol import TERMINAL, Action, BuiltIn
 
 WAYS = (
     "payoffs=[[1, -1], [-1, 1]] is what the row player wins of the other, cells=[[[3, 3], [0, 5]], [[5, 0], [1, 1]]] "
@@ -37,9 +37,10 @@ WAYS = (
 
 
 @dataclass(frozen=True)
-class Matrix:
+class Matrix(BuiltIn):
     """A payoff table: matrix(payoffs=[[1, -1], [-1, 1]]), matrix(cells=[[[3, 3], [0, 5]], [[5, 0], [1, 1]]])."""
 
+    called = "matrix"
     payoffs: Sequence[Any] = ()
     names: Sequence[Any] = ()
     cells: Sequence[Any] = ()
@@ -50,45 +51,36 @@ class Matrix:
             object.__setattr__(self, name, _freeze(getattr(self, name)))
         for name in ("payoffs", "cells", "tables"):  # 1.0 and 1 are one payoff, and one spelling
             object.__setattr__(self, name, _whole(getattr(self, name)))
-        given = [name for name in ("payoffs", "cells", "tables") if getattr(self, name) != ()]
-        if len(given) != 1:
-            there = " and ".join(given) or "none"
+        ways = [name for name in ("payoffs", "cells", "tables") if getattr(self, name) != ()]
+        if len(ways) != 1:
+            there = " and ".join(ways) or "none"
             raise SpecError(f"matrix needs one of payoffs, cells and tables, not {there}: {WAYS}")
-        table = getattr(self, given[0])
+        table = getattr(self, ways[0])
         shape = _shape(table)
-        _check(table, shape, given[0])
-        if len(shape) < (2 if given[0] == "payoffs" else 3):
-            raise SpecError(f"matrix: {given[0]} should be a table (a list of rows) of numbers or cells: {WAYS}")
+        _check(table, shape, ways[0])
+        if len(shape) < (2 if ways[0] == "payoffs" else 3):
+            raise SpecError(f"matrix: {ways[0]} should be a table (a list of rows) of numbers or cells: {WAYS}")
         players = len(shape) - 1
-        if given[0] == "tables" and shape[0] != players:
-            raise SpecError(
-                f"matrix: tables nests {players + 1} deep, as {players} tables for {players} players do, "
-                f"but has {shape[0]} tables"
-            )
-        if given[0] == "cells" and shape[-1] != players:
-            raise SpecError(
-                f"matrix: cells nests {players + 1} deep, as cells for {players} players do, "
-                f"but a cell has {shape[-1]} numbers"
-            )
-        if given[0] == "payoffs" and players > 1:
-            self._check_payoffs(shape)
-        self._check_names()
-
-    def _check_payoffs(self, shape: tuple[int, ...]) -> None:
-        """Tables in `payoffs` are refused where they might as well be cells."""
-        players = len(shape) - 1
-        if shape[0] == shape[-1] == players:
+        if ways[0] == "payoffs" and players > 1 and shape[-1] == players:  # nobody could tell which was meant
+            if shape[0] != players:
+                raise SpecError(
+                    f"matrix: payoffs has cells with {players} numbers each; write cells= instead of payoffs="
+                )
             raise SpecError(
                 f"matrix: payoffs could be {players} tables, one for each player, and could be cells with {players} "
                 "numbers each; say which: write tables= or cells= instead of payoffs="
             )
-        if shape[-1] == players:
-            raise SpecError(f"matrix: payoffs has cells with {players} numbers each; write cells= instead of payoffs=")
-        if shape[0] != players:
+        if ways[0] == "cells" and shape[-1] != players:
             raise SpecError(
-                f"matrix: payoffs nests {players + 1} deep, as {players} tables for {players} players do, "
+                f"matrix: cells nests {players + 1} deep, as cells for {players} players do, "
+                f"but a cell has {shape[-1]} numbers"
+            )
+        if ways[0] != "cells" and players > 1 and shape[0] != players:
+            raise SpecError(
+                f"matrix: {ways[0]} nests {players + 1} deep, as {players} tables for {players} players do, "
                 f"but has {shape[0]} tables"
             )
+        self._check_names()
 
     def _check_names(self) -> None:
         if not self.names:
@@ -105,10 +97,6 @@ class Matrix:
                     f"all different, not {specs.show(names)}"
                 )
 
-    @property
-    def spec(self) -> str:
-        return str(specs.of(self, "matrix"))
-
     @cached_property
     def _shape(self) -> tuple[int, ...]:
         """How many choices each player has."""
@@ -117,8 +105,8 @@ class Matrix:
     @cached_property
     def _tables(self) -> tuple[Any, ...]:
         """One table for each player, or the row player's alone; none where there are cells."""
-        given = self.tables or self.payoffs
-        return tuple(given) if len(_shape(given)) != 2 else (given,)
+        tables = self.tables or self.payoffs
+        return tuple(tables) if len(_shape(tables)) != 2 else (tables,)
 
     @cached_property
     def _actions(self) -> tuple[tuple[Action, ...], ...]:
@@ -155,8 +143,8 @@ class Matrix:
     def view(self, state: tuple[int, ...], seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(what the seat chose, nothing); at the end the choices of all are known."""
         chosen = tuple(str(self._actions[each][choice]) for each, choice in enumerate(state))
-        told = tuple(f"seat {each} chose {choice}" for each, choice in enumerate(chosen))
-        return chosen[seat : seat + 1], told if len(state) == self.players else ()
+        public = tuple(f"seat {each} chose {choice}" for each, choice in enumerate(chosen))
+        return chosen[seat : seat + 1], public if len(state) == self.players else ()
 
     def payoff(self, state: tuple[int, ...]) -> list[float]:
         if self.cells:
@@ -205,7 +193,6 @@ def _whole(table: Any) -> Any:
 
 def recalled(spec: specs.Spec) -> specs.Spec:
     """A spec from before `tables` and `cells`, as artefacts carry it: nested payoffs were tables."""
-    given = spec.args.get("payoffs")
-    if spec.name != "matrix" or len(_shape(_freeze(given))) < 3:
+    if spec.name != "matrix" or len(_shape(_freeze(spec.args.get("payoffs")))) < 3:
         return spec
     return specs.Spec("matrix", {"tables" if key == "payoffs" else key: value for key, value in spec.args.items()})

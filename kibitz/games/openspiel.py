@@ -45,8 +45,8 @@ def _spelled(name: str) -> str:
         known = {kind.short_name: kind.parameter_specification for kind in _pyspiel().registered_games()}[spec.name]
     except (SpecError, KeyError):  # a game within a game, or one that is not registered
         return name
-    given = {key: value for key, value in sorted(spec.args.items()) if known.get(key) != value}
-    arguments = ",".join(f"{key}={specs.show(value)}" for key, value in given.items())
+    others = {key: value for key, value in sorted(spec.args.items()) if known.get(key) != value}
+    arguments = ",".join(f"{key}={specs.show(value)}" for key, value in others.items())
     return f"{spec.name}({arguments})" if arguments else spec.name
 
 
@@ -329,7 +329,7 @@ def policy_rows(game: Game, pyspiel_game: Any, policy: Any) -> list[tuple[int, A
     The policy is one of pyspiel's, or one of open_spiel.python.policy. An infoset that it does not have gets an empty
     table.
     """
-    found: list[tuple[int, Any, dict[Action, Any]]] = []
+    rows: list[tuple[int, Any, dict[Action, Any]]] = []
 
     def visit(pair: Pair, position: Position) -> None:
         try:
@@ -342,10 +342,10 @@ def policy_rows(game: Game, pyspiel_game: Any, policy: Any) -> list[tuple[int, A
         foreign = [number for number, p in chosen.items() if number not in names and p != 0.0]
         if foreign:
             raise GameError(f"OpenSpiel's policy takes action {foreign[0]} at {_where(position)}, which is not legal")
-        found.append((pair.seat, pair.infoset, {names[n]: p for n, p in chosen.items() if n in names}))
+        rows.append((pair.seat, pair.infoset, {names[n]: p for n, p in chosen.items() if n in names}))
 
     align(game, pyspiel_game, visit)
-    return found
+    return rows
 
 
 def openspiel_policy(

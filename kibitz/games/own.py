@@ -43,11 +43,11 @@ def own_game(text: str) -> Any:
     build = getattr(module, spec.name, None) if spec else None
     if spec is None or not callable(build):
         raise SpecError(_advice(file, spec.name if spec else "", games_in(module)))
-    made = specs.call(build, spec)
-    if not getattr(made, "spec", ""):
+    game = specs.call(build, spec)
+    if not getattr(game, "spec", ""):
         with contextlib.suppress(AttributeError, TypeError):  # a class with slots; the command line names its tree
-            object.__setattr__(made, "spec", f"{file}:{specs.canonical(build, spec)}")
-    return made
+            object.__setattr__(game, "spec", f"{file}:{specs.canonical(build, spec)}")
+    return game
 
 
 def games_in(module: ModuleType) -> list[str]:
@@ -74,13 +74,13 @@ def _last_name(annotation: Any) -> str:
     return str(getattr(annotation, "__name__", annotation)).strip("'\" ").rpartition(".")[2]
 
 
-def _advice(file: Path, wrong: str, found: list[str]) -> str:
+def _advice(file: Path, wrong: str, names: list[str]) -> str:
     missing = f"{file} has no class or function {wrong!r:.80}"
     said = missing if wrong else f"{file} is a file, and a game is a class in it"
-    if not found:
+    if not names:
         return f"{said}, nor any class with the methods {', '.join(METHODS)}: see docs/own_game.md"
-    calls = [f"{file}:{name}" for name in found[:MOST_LISTED]]
-    more = f" (and {len(found) - MOST_LISTED} more)" if len(found) > MOST_LISTED else ""
+    calls = [f"{file}:{name}" for name in names[:MOST_LISTED]]
+    more = f" (and {len(names) - MOST_LISTED} more)" if len(names) > MOST_LISTED else ""
     return f"{said}: name a class, as in {' or '.join(calls)}{more}"
 
 
@@ -91,14 +91,14 @@ def _run(file: Path) -> ModuleType:
     """
     folder = file.resolve().parent
     with _neighbours(folder):
-        content = closure.digest([closure.Source(file.stem, str(file))])
-    found = importlib.util.spec_from_file_location(f"kibitz_own_{file.stem}_{content}", file)
-    assert found is not None and found.loader is not None
-    module = importlib.util.module_from_spec(found)
-    sys.modules[found.name] = module  # where dataclasses look for the types of their fields
+        content = closure.digest([closure.ModuleSource(file.stem, str(file))])
+    spec = importlib.util.spec_from_file_location(f"kibitz_own_{file.stem}_{content}", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for the types of their fields
     try:
         with _neighbours(folder):
-            found.loader.exec_module(module)
+            spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise SpecError(f"{file} cannot be read as Python: {type(error).__name__}: {error}") from error
     return module

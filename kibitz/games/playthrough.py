@@ -17,7 +17,6 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from kibitz.core.errors import GameError
 from kibitz.games import CHANCE, TERMINAL, Game, game
@@ -34,8 +33,8 @@ def playthrough(spec: str, seed: int, plays: int) -> str:
         if rules.turn(state) != CHANCE:
             return rng.choice(choices)
         if hasattr(rules, "sample"):
-            found: Action = rules.sample(state, rng)
-            return found
+            drawn: Action = rules.sample(state, rng)
+            return drawn
         outcomes = rules.chance(state)
         return rng.choices([outcome for outcome, _ in outcomes], [p for _, p in outcomes])[0]
 
@@ -59,10 +58,10 @@ def replay(text: str) -> str:
 
 
 def _heading(text: str) -> tuple[str, int, int]:
-    found = re.match(r"(.+)\nseed (\d+), plays (\d+)(\n|$)", text)
-    if not found:
+    match = re.match(r"(.+)\nseed (\d+), plays (\d+)(\n|$)", text)
+    if not match:
         raise GameError("a playthrough begins with a line for the game's spec and one such as 'seed 1, plays 3'")
-    return found[1], int(found[2]), int(found[3])
+    return match[1], int(match[2]), int(match[3])
 
 
 def _written(spec: str, seed: int, plays: int, pick: Pick) -> str:
@@ -81,12 +80,8 @@ def _written(spec: str, seed: int, plays: int, pick: Pick) -> str:
             action = pick(rules, state, actions)
             lines.append(f"    > {action}")
             state = rules.after(state, action)
-        lines.append(f"  payoff {' '.join(map(_number, rules.payoff(state)))}")
+        lines.append(f"  payoff {' '.join(f'{value:.12g}' for value in rules.payoff(state))}")
     return "\n".join(lines) + "\n"
-
-
-def _number(value: Any) -> str:
-    return f"{value:.12g}"
 
 
 def main(paths: list[str]) -> None:

@@ -41,6 +41,13 @@ class Plugin:
         """The compiled rules of a game. by_rounds: poker's, with its betting by rounds."""
         return None
 
+    def size(self, game: Any) -> dict[str, Any]:
+        """What is known of a game that is too large to be laid out: counts, and "commands" that work with it.
+
+        Empty: nothing is known beside the rules.
+        """
+        return {}
+
     # Abstractions
 
     def reads(self, abstraction: Any) -> bool:
@@ -62,6 +69,10 @@ class Plugin:
     def within(self, game: Any, abstraction: Any, device: str, tell: Any = None, sampled: bool = False) -> Any:
         """The form of an abstract game whose real game has no form, or whose boards are to be sampled; else None."""
         return None
+
+    def wrong_device(self, device: str) -> str:
+        """The sentence for a device that a game without an abstraction cannot be solved on."""
+        return f"this game is solved on the processor's cores: leave device={device} (--device {device}) out"
 
     # Agents, and how a table is shown to a person
 
@@ -87,11 +98,15 @@ class Plugin:
         """(form, what a blueprint plays there) of a game whose tree does not fit, or of a form; None: there is none."""
         return None
 
+    def stitching(self, game: Any, base: Any, plan: Any, how: Any) -> Any:
+        """What experts are stitched onto (`kibitz.stitch.targets.Target`); None: the game's form, or its tree."""
+        return None
+
     def blueprint(self, machine: Any, wanted: Any, base: Any) -> Any:
         """A blueprint that has learned nothing, if the plug-in keeps its rows in its own way; else None."""
         return None
 
-    def saved_blueprint(self, held: Any, machine: Any, compact: bool) -> Any:
+    def saved_blueprint(self, artefact: Any, machine: Any, compact: bool) -> Any:
         """The same from a file; None where rows are kept as they are for all games."""
         return None
 

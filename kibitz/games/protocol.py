@@ -24,8 +24,8 @@ A game may also have
     view(state, seat)    (private words, public words): what a seat knows, for agents and for people at a table; asked
                          whenever a seat moves, of that one and of others, and at the end
     help                 the rules in a few lines, for people at a table
-    teller()             how a table is told to a person, where words and numbered actions are not what its players are
-                         used to (kibitz.play.teller)
+    renderer()           how a table is shown to a person, where words and numbered actions are not what its players are
+                         used to (kibitz.play.renderer)
     is_outcome(state, outcome)  at CHANCE, with `sample`: whether an outcome can come, for replays of transcripts
     transcript_1(text)   the pieces of a transcript of version 1, played again (toepen)
     machine()            compiled rules for walks and matches (kibitz.games.machine)
@@ -39,6 +39,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+
+from kibitz.core import spec as specs
 
 CHANCE = -1
 TERMINAL = -2
@@ -57,6 +59,19 @@ class Buckets(NamedTuple):
     ties: Callable[[int, str], Sequence[int]] | None = None  # (seat, infoset) -> for each action the first that is the
     #   same to the seat; such actions are made equally likely in the real game, where others may tell them apart
     all_ties: Callable[[Sequence[str]], Any] | None = None  # all ties at once: an array [I, widest], or None
+
+
+class BuiltIn:
+    """What built-in games share: frozen dataclasses, whose states are named tuples with a field `turn`."""
+
+    called: str  # its name in a spec
+
+    @property
+    def spec(self) -> str:
+        return str(specs.of(self, self.called))
+
+    def turn(self, state: Any) -> int:
+        return state.turn  # type: ignore[no-any-return]
 
 
 @runtime_checkable

@@ -1,7 +1,7 @@
-"""How large a tree will be, told while it is being laid out, so that one without end is stopped in time.
+"""How large a tree will be, estimated while it is being laid out, so that one without end is stopped in time.
 
-`estimated_histories` walks down a few samples of the tree. `Guard` holds the estimate, the memory taken so far for each
-history and the speed against what there is, after about the first second and from time to time after that.
+`estimated_histories` walks down a few samples of the tree. `SizeGuard` compares the estimate, the memory taken for each
+history so far and the speed with what there is, after about the first second and from time to time after that.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _moves(game: Game, state: Any) -> Sequence[Any]:
     return moves if isinstance(moves, Sequence) else list(moves)
 
 
-class Guard:
+class SizeGuard:
     """Watches a layout: `check` raises where it is going to take more memory or time than there is.
 
     `limit` is the most histories to accept, by the caller's own word: then there is no estimate, and only memory that
@@ -86,10 +86,10 @@ class Guard:
         game: Game,
         limit: int | None = None,
         clock: Callable[[], float] = time.thread_time,
-        held: Callable[[], int] = held_memory,
+        memory: Callable[[], int] = held_memory,
         free: Callable[[], int] = free_memory,
     ) -> None:
-        self.game, self.clock, self.held, self.free = game, clock, held, free
+        self.game, self.clock, self.memory, self.free = game, clock, memory, free
         self.limit = limit if limit is not None else _asked()
         self.name = str(getattr(game, "spec", "") or "the game")
         self.began = clock()
@@ -108,7 +108,7 @@ class Guard:
         if self.limit and histories > self.limit:
             raise GameError(f"{self.name} has more than {self.limit:,} histories, which is the limit; {_ADVICE}")
         if self.mark is None and histories >= _WARM:
-            self.mark = histories, self.held()
+            self.mark = histories, self.memory()
         if histories >= self.measure_at:
             self.measure_at = histories + _MEASURE_EVERY
             self._measure(histories, depth)
@@ -121,7 +121,7 @@ class Guard:
         """Bytes that a history takes, laid out and solved. What rules take once, as they begin, does not count."""
         grown = 0.0
         if self.mark is not None and histories >= 2 * self.mark[0]:
-            grown = (self.held() - self.mark[1]) / (histories - self.mark[0])
+            grown = (self.memory() - self.mark[1]) / (histories - self.mark[0])
         return max(BYTES_LAID_OUT, grown) + BYTES_TO_SOLVE
 
     def _rate(self, histories: int, spent: float) -> float:
@@ -198,7 +198,7 @@ def fits(game: Game, most: int) -> bool:
     if getattr(game, "least_histories", 0) > most:
         return False
     try:
-        found = sorted(estimated_histories(game, 8.0 * most, seed) for seed in range(_FIT_SAMPLES))
+        estimates = sorted(estimated_histories(game, 8.0 * most, seed) for seed in range(_FIT_SAMPLES))
     except GameError:  # too many outcomes to list
         return False
-    return found[_FIT_SAMPLES // 2] <= most
+    return estimates[_FIT_SAMPLES // 2] <= most

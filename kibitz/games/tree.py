@@ -22,7 +22,7 @@ from kibitz.core import html, store
 from kibitz.core.errors import GameError
 from kibitz.games.checks import LEAST_PAYOFF, MOST_PAYOFF
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
-from kibitz.games.size import Guard
+from kibitz.games.size import SizeGuard
 from kibitz.games.walk import Walk, path_of, walk
 
 ZERO_SUM = 1e-9  # what the payoffs of an outcome may sum to, as a share of the largest of them
@@ -143,15 +143,15 @@ class Infosets:
         shapes = start.ndim == 1 and len(start) >= 2 and first.shape == (count + 1,) and of.shape == (count,)
         if not shapes or start[0] != 0 or start[-1] != count or (np.diff(start) < 0).any() or first[0] != 0:
             raise ValueError("its tables do not fit together")
-        found = Infosets(start, first, labels, actions, of)
-        if sum(map(len, found.number)) != count:
+        infosets = Infosets(start, first, labels, actions, of)
+        if sum(map(len, infosets.number)) != count:
             raise ValueError("two infosets of a seat have the same label")
         if count and (of.min() < 0 or of.max() >= len(actions)):
             raise ValueError("an infoset has no actions")
         widths = np.array([len(a) for a in actions], np.int64)
         if (np.diff(first) != (widths[of] if count else widths[:0])).any():
             raise ValueError("infosets and actions do not fit together")
-        return found
+        return infosets
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,18 +193,18 @@ class Tree:
     def levels(self) -> list[NDArray[np.int32]]:
         """Histories by depth, without the root."""
         start, child = self.children
-        found: list[NDArray[np.int32]] = []
+        levels: list[NDArray[np.int32]] = []
         level = np.zeros(1, np.int32)
         while len(level):
             counts = (start[level + 1] - start[level]).astype(np.int64)
             before = np.cumsum(counts) - counts
             level = child[np.repeat(start[level] - before, counts) + np.arange(int(counts.sum()))]
-            found.append(level)
-        return found[:-1]
+            levels.append(level)
+        return levels[:-1]
 
     @cached_property
     def zero_sum(self) -> bool:
-        """Whether the payoffs of each outcome sum to zero, held against that outcome's own payoffs.
+        """Whether the payoffs of each outcome sum to zero, compared with that outcome's own payoffs.
 
         Units do not matter, nor what is paid elsewhere; but sums that should be zero may be off by what the game's
         largest payoffs are rounded by.
@@ -215,7 +215,7 @@ class Tree:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of shape, chance, payoffs, labels and actions: saved strategies are held against it."""
+        """A fingerprint of shape, chance, payoffs, labels and actions: saved strategies are compared with it."""
         import hashlib
 
         content = hashlib.sha256()
@@ -264,7 +264,7 @@ def tree_of(game: Game, progress: Callable[[int], None] | None = None, infosets:
 def lay_out(
     game: Game, progress: Callable[[int], None] | None = None, limit: int | None = None, infosets: int | None = None
 ) -> Tree:
-    """Walk the rules and lay them out; `progress` is told the number of histories from time to time.
+    """Walk the rules and lay them out; `progress` is called with the number of histories from time to time.
 
     `limit` is the most histories to accept. By default a game is refused, after about a second, if by an estimate it
     does not fit into memory or takes too long (see kibitz.games.size). `infosets` is the most infosets: a file that
@@ -273,7 +273,7 @@ def lay_out(
     players = game.players
     if isinstance(players, bool) or not isinstance(players, int) or not 1 <= players <= 100:
         raise GameError(f"a game has 1 to 100 players, not {players!r}")
-    guard = Guard(game, limit)
+    guard = SizeGuard(game, limit)
     least = getattr(game, "least_histories", 0)  # a game may know how large it is at least
     if least > guard.most:
         raise GameError(
@@ -292,9 +292,9 @@ def lay_out(
 
 
 def _from_arrays(game: Game, arrays: dict[str, Any]) -> Tree:
-    """The tree of a game whose own compiled rules have laid it out: fields as of Tree and Infosets."""
+    """The tree of a game from the fields of Tree and Infosets, be they from a walk or from its own compiled rules."""
     actions, actions_of = arrays["actions"], arrays["actions_of"]
-    widths = np.array([len(a) for a in actions], np.int64)[actions_of]
+    widths = np.array([len(a) for a in actions], np.int64)[actions_of] if actions else np.zeros(0, np.int64)
     first = np.concatenate(([0], np.cumsum(widths))).astype(np.int64)
     infosets = Infosets(arrays["seat_start"], first, arrays["labels"], actions, actions_of)
     fields = {name: arrays[name] for name in ("parent", "turn", "action", "infoset", "chance", "payoff")}
@@ -302,32 +302,20 @@ def _from_arrays(game: Game, arrays: dict[str, Any]) -> Tree:
 
 
 def _finish(game: Game, out: Walk) -> Tree:
-    players, keys, lists, lists_of = game.players, out.keys, out.lists, out.lists_of
     turn = np.frombuffer(out.turn, np.int8)
     infoset = np.array(out.infoset, np.int32)
-    seat_start = np.concatenate(([0], np.cumsum([len(k) for k in keys]))).astype(np.int32)
+    seat_start = np.concatenate(([0], np.cumsum([len(k) for k in out.keys]))).astype(np.int32)
     deciding = turn >= 0
     infoset[deciding] += seat_start[turn[deciding]]
-    actions_of = np.concatenate([np.array(a, np.int32) for a in lists_of]) if keys else np.zeros(0, np.int32)
-    widths = np.array([len(a) for a in lists], np.int64)[actions_of] if lists else np.zeros(0, np.int64)
-    payoff = np.array(out.payoff, np.float64).reshape(-1, players)
+    payoff = np.array(out.payoff, np.float64).reshape(-1, game.players)
     _check_payoffs(game, out, payoff)
-    labels: list[str] = []
-    for seat, seat_keys in enumerate(keys):
-        labels.extend(_labels(seat, list(seat_keys)))
-    return Tree(
-        players=players,
-        parent=np.frombuffer(out.parent, np.int32),
-        turn=turn,
-        action=np.frombuffer(out.action, np.int32),
-        infoset=infoset,
-        chance=np.frombuffer(out.chance, np.float64),
-        payoff=payoff,
-        infosets=Infosets(
-            seat_start, np.concatenate(([0], np.cumsum(widths))).astype(np.int64), labels, lists, actions_of
-        ),
-        spec=str(getattr(game, "spec", "") or ""),
-    )
+    arrays = {
+        "parent": np.frombuffer(out.parent, np.int32), "turn": turn, "action": np.frombuffer(out.action, np.int32),
+        "infoset": infoset, "chance": np.frombuffer(out.chance, np.float64), "payoff": payoff, "actions": out.lists,
+        "actions_of": np.concatenate([np.array(a, np.int32) for a in out.lists_of]), "seat_start": seat_start,
+        "labels": [label for seat, keys in enumerate(out.keys) for label in _labels(seat, list(keys))],
+    }  # fmt: skip
+    return _from_arrays(game, arrays)
 
 
 def _check_payoffs(game: Game, out: Walk, payoff: NDArray[np.float64]) -> None:

@@ -61,8 +61,8 @@ def _limit(memory: int) -> None:
     """Bounds on this process, which is the copy."""
     import resource
 
-    held = _addresses()
-    for name, bound in ((resource.RLIMIT_AS, held + memory), (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_CORE, 0)):
+    most = _addresses() + memory
+    for name, bound in ((resource.RLIMIT_AS, most), (resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_CORE, 0)):
         soft, hard = resource.getrlimit(name)
         bounds = [b for b in (bound, soft, hard) if b != resource.RLIM_INFINITY]
         resource.setrlimit(name, (min(bounds), hard))

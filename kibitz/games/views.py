@@ -29,6 +29,6 @@ def view_of(rules: Game, state: Any, seat: int) -> View:
     turn = rules.turn(state)
     actions: tuple[Action, ...] = tuple(rules.actions(state)) if turn == seat else ()
     infoset = str(rules.infoset(state)) if turn == seat else ""
-    told = getattr(rules, "view", None)
-    private, public = told(state, seat) if told is not None else ((infoset,) if infoset else (), ())
+    own = getattr(rules, "view", None)
+    private, public = own(state, seat) if own is not None else ((infoset,) if infoset else (), ())
     return View(seat, tuple(private), tuple(public), tuple(map(str, actions)), infoset, actions)

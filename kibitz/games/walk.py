@@ -1,6 +1,6 @@
 """A walk of the rules, depth first, that holds them to the Game protocol: what `kibitz.games.tree` makes a tree of.
 
-Histories are numbered in preorder. What breaks the protocol is told with the history that shows it; a walk that has no
+Histories are numbered in preorder. An error says which history breaks the protocol; a walk that has no
 end is stopped by its depth (`MAX_DEPTH`) or by the guard of `kibitz.games.size`.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 from kibitz.core.errors import GameError
 from kibitz.games.checks import MOST_ACTIONS, Recheck, action_list, changed, outcome_list, real_numbers, unsteady
 from kibitz.games.protocol import CHANCE, TERMINAL, Action, Game
-from kibitz.games.size import Guard
+from kibitz.games.size import SizeGuard
 
 MAX_DEPTH = 10_000
 CHANCE_TOLERANCE = 1e-9
@@ -42,7 +42,7 @@ class Walk:
     lists_of: list[array[int]] = field(default_factory=list)  # per seat: which list each infoset has
 
 
-def walk(game: Game, guard: Guard, progress: Callable[[int], None] | None, infosets: int | None = None) -> Walk:
+def walk(game: Game, guard: SizeGuard, progress: Callable[[int], None] | None, infosets: int | None = None) -> Walk:
     """`infosets`: refuse a game that turns out to have more."""
     players, out, again = game.players, Walk(), Recheck(game)
     keys: list[dict[Any, int]] = [{} for _ in range(players)]  # per seat: infoset key -> number
@@ -205,7 +205,7 @@ def _new_actions(actions: tuple[Action, ...], number: int, key: object) -> int:
 
 
 class _Place:
-    """ "payoff after the history ...": put into words only where an error is told."""
+    """ "payoff after the history ...": put into words only where an error is raised."""
 
     def __init__(self, what: str, game: Game, out: Walk, node: int) -> None:
         self.what, self.of = what, (game, out, node)

@@ -1,8 +1,8 @@
-"""The papers, recomputed: one experiment a paper, all of one shape (`kibitz.papers.experiment`).
+"""The papers, recomputed: one experiment for each paper, all of one shape (`kibitz.papers.experiment`).
 
-`recompute(name, plan)` does the runs of a paper and gives an Outcome: tables to read, claims with the number of starts
-in which they hold, figures to draw, and all numbers as plain data. Writing it as Markdown or HTML is
-`kibitz.bench.paper`'s business.
+`recompute(name, plan)` does the runs of a paper and gives a PaperReport: tables, claims with the number of random
+initialisations in which they hold, figures to draw, and all numbers as plain data. `kibitz.bench.paper` writes it as
+Markdown or HTML.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from kibitz.core.errors import SpecError
-from kibitz.papers.experiment import Experiment, Outcome, Plan
+from kibitz.papers.experiment import Experiment, PaperPlan, PaperReport
 
 if TYPE_CHECKING:
-    from kibitz.papers.runs import Shelf, Told
+    from kibitz.papers.runs import OnProgress, Shelf
 
-__all__ = ["PAPERS", "STITCHING", "Experiment", "Outcome", "Plan", "experiment", "plan_of", "recompute"]
+__all__ = ["PAPERS", "STITCHING", "Experiment", "PaperPlan", "PaperReport", "experiment", "plan_of", "recompute"]
 
 # name -> one line for the command line; the module is resolved on first use
 PAPERS: dict[str, str] = {
@@ -32,34 +32,35 @@ def experiment(name: str) -> Experiment[Any]:
     """A paper by its name."""
     if name not in PAPERS:
         raise SpecError(f"there is no paper {name!r}: choose {', '.join(PAPERS)}")
-    found: Experiment[Any] = importlib.import_module(f"kibitz.papers.{name}").EXPERIMENT
-    return found
+    return _experiment_in(name)
+
+
+def _experiment_in(module: str) -> Experiment[Any]:
+    return importlib.import_module(f"kibitz.papers.{module}").EXPERIMENT  # type: ignore[no-any-return]
 
 
 def table_alone(name: str, table: str | None) -> Experiment[Any]:
     """The experiment that a table of a paper is, or the paper's own."""
-    found = experiment(name)
-    if table is None or table not in found.alone:
-        return found
-    own: Experiment[Any] = importlib.import_module(f"kibitz.papers.{found.alone[table]}").EXPERIMENT
-    return own
+    paper = experiment(name)
+    return paper if table is None or table not in paper.alone else _experiment_in(paper.alone[table])
 
 
 def settings() -> dict[str, Any]:
-    """What figures of all experiments depend on and no option says, as the code has it now."""
+    """Settings of the present code on which figures of experiments depend, and which no option changes."""
     every = [table_alone(name, table) for name in PAPERS for table in (None, *experiment(name).alone)]
     every += [part for each in every for part in each.parts.values()]
     return {setting: value for each in every for setting, value in each.settings.items()}
 
 
-def plan_of(name: str, quick: bool = False) -> Plan:
-    """How a paper is recomputed unless one says otherwise."""
+def plan_of(name: str, quick: bool = False) -> PaperPlan:
+    """The default plan of a paper, or its plan for a quick look."""
     return experiment(name).quick if quick else experiment(name).plan
 
 
 def recompute(
-    name: str, plan: Plan | None = None, told: Told | None = None, shelf: Shelf | None = None, table: str | None = None
-) -> Outcome:
-    """Recompute a paper's tables, or one that is an experiment of its own. told(what, done, of) is called as work gets
-    done; a shelf keeps results of runs."""
-    return table_alone(name, table).recompute(plan, told, shelf)
+    name: str, plan: PaperPlan | None = None, on_progress: OnProgress | None = None, shelf: Shelf | None = None,
+    table: str | None = None,
+) -> PaperReport:  # fmt: skip
+    """Recompute a paper's tables, or one that is an experiment of its own. on_progress(what, done, of) is called after
+    each piece of work; a shelf keeps the results of runs."""
+    return table_alone(name, table).recompute(plan, on_progress, shelf)

@@ -48,7 +48,7 @@ UNITS = (START, REPETITION, RUN, COMPARISON, FACT)
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two figures, and how they are said to stand to each other."""
+    """Two figures, and a relation between them that a claim states."""
 
     left: float
     relation: str  # < <= = >= >
@@ -90,8 +90,8 @@ def truth(case: Case) -> Truth:
     """Whether a case is true; None: undecided."""
     if case is None or isinstance(case, bool):
         return case
-    found = [case.true] if isinstance(case, Comparison) else [each.true for each in case]
-    return False if False in found else None if None in found else True
+    truths = [case.true] if isinstance(case, Comparison) else [each.true for each in case]
+    return False if False in truths else None if None in truths else True
 
 
 def judged(truths: Sequence[Truth]) -> str:
@@ -100,11 +100,6 @@ def judged(truths: Sequence[Truth]) -> str:
         if truths and sum(each is side for each in truths) >= MOST * len(truths):
             return verdict
     return UNDECIDED
-
-
-def share_of(held: Sequence[Truth]) -> float:
-    """The share of cases that are true."""
-    return sum(each is True for each in held) / len(held)
 
 
 @dataclass(frozen=True)
@@ -131,13 +126,13 @@ class Claim:
         return {name: tuple(map(truth, cases)) for name, cases in groups.items()}
 
     @property
-    def held(self) -> tuple[Truth, ...]:
+    def truths(self) -> tuple[Truth, ...]:
         """Whether it is true in each of its own cases, or in those of the first variant."""
         return tuple(map(truth, self.cases)) if self.cases else next(iter(self.tried.values()))
 
     @property
     def count(self) -> int:
-        return sum(each is True for each in self.held)
+        return sum(each is True for each in self.truths)
 
     @property
     def n(self) -> int:
@@ -160,7 +155,7 @@ class Claim:
         return {HOLDS: True, FAILS: False, UNDECIDED: None}[self.verdict]
 
     @property
-    def told(self) -> str:
+    def verdict_text(self) -> str:
         """The verdict in words, with its number of random initialisations and its figures."""
         detail = f": {self.detail}" if self.detail else ""
         first = next(iter(self.tried.values()))
@@ -197,13 +192,13 @@ class Claim:
         unit = COMPARISON if self.unit == FACT else self.unit
         return f"{count} {unit}{'s' * (count != 1)}"
 
-    def cell(self, held: Sequence[Truth]) -> str:
+    def cell(self, truths: Sequence[Truth]) -> str:
         """What a column of counts says of some cases."""
-        if len(held) == 1 and (self.unit == FACT or held[0] is None):
-            return {True: "true", False: "false", None: "undecided"}[held[0]]
-        neither = sum(each is None for each in held)
+        if len(truths) == 1 and (self.unit == FACT or truths[0] is None):
+            return {True: "true", False: "false", None: "undecided"}[truths[0]]
+        neither = sum(each is None for each in truths)
         also = f", {neither} undecided" if neither else ""
-        return f"{sum(each is True for each in held)} of {len(held)}{also}" if held else ""
+        return f"{sum(each is True for each in truths)} of {len(truths)}{also}" if truths else ""
 
     @property
     def of_the_paper(self) -> bool:
@@ -222,7 +217,7 @@ class Claim:
             **({"variants": names} if names else {"cases": listed(self.cases)}),
             **({"across": self.across} if self.across else {}), **({"leading": True} if self.leading else {}),
             **({"detail": self.detail} if self.detail else {}),
-            "verdict": self.verdict, "told": self.told,
+            "verdict": self.verdict, "told": self.verdict_text,
         }  # fmt: skip
 
 
@@ -253,9 +248,9 @@ def compare(
     return Claim(text, source, [Comparison(float(x), ">", float(y)) for x, y in zip(a, b, strict=True)], unit=unit)
 
 
-def fact(text: str, source: str, found: float, stated: float, detail: str = "", relation: str = "=") -> Claim:
+def fact(text: str, source: str, figure: float, stated: float, detail: str = "", relation: str = "=") -> Claim:
     """A claim about a figure in which nothing is random."""
-    return Claim(text, source, [Comparison(found, relation, stated)], unit=FACT, detail=detail)
+    return Claim(text, source, [Comparison(figure, relation, stated)], unit=FACT, detail=detail)
 
 
 def measured(
@@ -287,7 +282,7 @@ def within(
 
 def across(claims: Iterable[Claim], others: Mapping[float, Iterable[Claim]]) -> Iterator[Claim]:
     """Claims at WEIGHT, each with its cases at all weights at which it was tried."""
-    tried = {each: {claim.text: claim.cases for claim in found} for each, found in sorted(others.items())}
+    tried = {each: {claim.text: claim.cases for claim in of} for each, of in sorted(others.items())}
     for claim in claims:
         at = {f"{each:g}": cases[claim.text] for each, cases in tried.items() if claim.text in cases}
         yield replace(claim, variants=at or {f"{WEIGHT:g}": claim.cases}, across="weight")
@@ -298,8 +293,8 @@ def across(claims: Iterable[Claim], others: Mapping[float, Iterable[Claim]]) -> 
 
 def counts(claims: Iterable[Claim]) -> dict[str, int]:
     """How many hold, fail and are undecided."""
-    found = Counter(claim.verdict for claim in claims)
-    return {verdict: found[verdict] for verdict in VERDICTS}
+    tally = Counter(claim.verdict for claim in claims)
+    return {verdict: tally[verdict] for verdict in VERDICTS}
 
 
 def verdicts_of(claims: Sequence[Claim]) -> dict[str, dict[str, int]]:
@@ -309,7 +304,7 @@ def verdicts_of(claims: Sequence[Claim]) -> dict[str, dict[str, int]]:
 
 
 def summary(claims: Sequence[Claim], more: str = "") -> str:
-    """Of 6 claims of the paper 4 hold, 1 fails and 1 is undecided. more: what is said beside that."""
+    """Of 6 claims of the paper 4 hold, 1 fails and 1 is undecided. more: sentences after that."""
     own = [claim for claim in claims if not claim.of_the_paper]
     paper = [claim for claim in claims if claim.of_the_paper]
     parts = [f"Of {len(paper)} claims of the paper {_counted(paper)}."] if paper else []
@@ -319,7 +314,7 @@ def summary(claims: Sequence[Claim], more: str = "") -> str:
 
 
 def _counted(claims: Sequence[Claim]) -> str:
-    found = counts(claims)
+    tally = counts(claims)
     verbs = {HOLDS: ("holds", "hold"), FAILS: ("fails", "fail"), UNDECIDED: ("is undecided", "are undecided")}
-    parts = [f"{found[verdict]} {verbs[verdict][found[verdict] != 1]}" for verdict in VERDICTS]
+    parts = [f"{tally[verdict]} {verbs[verdict][tally[verdict] != 1]}" for verdict in VERDICTS]
     return f"{parts[0]}, {parts[1]} and {parts[2]}"

@@ -19,19 +19,19 @@ from typing import Any, Generic, TypeVar
 
 from kibitz.core.errors import SpecError
 from kibitz.papers.claims import START, WEIGHT, WEIGHTS, Claim, summary, verdicts_of
-from kibitz.papers.runs import Answers, Run, Shelf, Told, carry_out
+from kibitz.papers.runs import Answers, OnProgress, Run, Shelf, carry_out
 from kibitz.report.figures import Picture, Sheet
 
 R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Plan:
+class PaperPlan:
     """How a paper is recomputed."""
 
     starts: int = 16
-    seed: int = 0  # of the first start; start s draws everything from seed + s
-    until: float = 1e-4  # two players: gap (nash_conv, both seats together, in chips) of every game that is solved
+    seed: int = 0  # of the first random initialisation; initialisation s draws everything from seed + s
+    until: float = 1e-4  # two players: NashConv, in chips, to which every game is solved
     iterations: int = 1000  # three players: iterations of CFR+ for every game that is solved
     sampled: int = 100_000_000  # two players: iterations of chance-sampled CFR for every game, where a paper has it
     sampled_seeds: int = 1  # how often that is done, from `seed` on
@@ -40,7 +40,7 @@ class Plan:
     part: str = ""  # of a paper that has several; empty: all of them
     folder: str = "runs/papers"  # where large results are kept, beside reports
     exact: bool = False  # measure what takes hours on cores too
-    hours: float | None = None  # limit hold'em for three: of the whole
+    hours: float | None = None  # three-player limit hold'em: of the whole
     limit: int | None = None  # ... infosets of a computation
     quick: bool = False  # a rough look: smaller games, fewer of them, or rougher solutions. Nothing else implies it
 
@@ -74,16 +74,16 @@ class Page:
     pictures: tuple[Picture, ...]
     figures: dict[str, Any]  # all numbers as plain data
     notes: tuple[str, ...] = ()
-    summary: str = ""  # what is said beside the count of verdicts
+    summary: str = ""  # sentences after the count of verdicts
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome(Page):
+class PaperReport(Page):
     """A paper, recomputed: its page, with its claims and where they come from."""
 
     name: str
     title: str
-    plan: Plan
+    plan: PaperPlan
     claims: tuple[Claim, ...]
     seconds: float = 0.0
     unit: str = START  # what figures are a spread over
@@ -91,29 +91,20 @@ class Outcome(Page):
 
     @property
     def verdict(self) -> str:
-        """Claims, counted by how they were judged, and what is said beside that."""
+        """Claims, counted by verdict, and the summary."""
         return summary(self.claims, self.summary)
 
     def data(self) -> dict[str, Any]:
         plan = self.plan
+        weights = {"weights": list(plan.weights), "weight_of_tables": WEIGHT}
         return {
-            "paper": self.name,
-            "title": self.title,
-            "starts": plan.starts,
-            "seeds": list(plan.seeds),
-            "until": plan.until,
-            "iterations": plan.iterations,
-            "quick": plan.quick,
-            **({"weights": list(plan.weights), "weight_of_tables": WEIGHT} if any(c.across for c in self.claims) else
-               {}),
-            "settings": dict(self.settings),
-            "seconds": self.seconds,
-            "figures": self.figures,
-            "claims": [claim.data() for claim in self.claims],
-            "verdicts": verdicts_of(self.claims),
-            "summary": self.summary,
-            "departs": list(self.departs),
-        }
+            "paper": self.name, "title": self.title, "starts": plan.starts, "seeds": list(plan.seeds),
+            "until": plan.until, "iterations": plan.iterations, "quick": plan.quick,
+            **(weights if any(claim.across for claim in self.claims) else {}),
+            "settings": dict(self.settings), "seconds": self.seconds, "figures": self.figures,
+            "claims": [claim.data() for claim in self.claims], "verdicts": verdicts_of(self.claims),
+            "summary": self.summary, "departs": list(self.departs),
+        }  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -122,12 +113,12 @@ class Experiment(Generic[R]):
 
     name: str
     title: str
-    plan: Plan
-    quick: Plan
-    runs: Callable[[Plan], Sequence[Run]]
-    gather: Callable[[Plan, Answers], R]
+    plan: PaperPlan
+    quick: PaperPlan
+    runs: Callable[[PaperPlan], Sequence[Run]]
+    gather: Callable[[PaperPlan, Answers], R]
     claims: Callable[[R], Iterable[Claim]]
-    page: Callable[[Plan, R, Sequence[Claim]], Page]
+    page: Callable[[PaperPlan, R, Sequence[Claim]], Page]
     unit: str = START
     tables: tuple[str, ...] = ()  # of the paper, by number
     parts: Mapping[str, Experiment[Any]] = field(default_factory=dict)  # that can be asked for by themselves
@@ -135,59 +126,62 @@ class Experiment(Generic[R]):
     # Fields of a plan that mean nothing here, and how long solving goes on instead: whoever gives one is refused.
     ignores: tuple[str, ...] = ()
     instead: str = ""
-    taken: Callable[[Plan], str] | None = None  # what a plan comes to, in a line
+    taken: Callable[[PaperPlan], str] | None = None  # what a plan comes to, in a line
     settings: Mapping[str, Any] = field(default_factory=dict)  # of the code, that figures depend on and no option says
 
-    def says(self, plan: Plan) -> str:
+    def says(self, plan: PaperPlan) -> str:
         """What is run under a plan, for whoever asked for it."""
         parts = [self.taken(plan)] if self.taken is not None else []
         parts += ["a quick look, with smaller games or rougher solutions (--quick)"] if plan.quick else []
         return "; ".join(parts)
 
-    def recompute(self, plan: Plan | None = None, told: Told | None = None, shelf: Shelf | None = None) -> Outcome:
+    def recompute(
+        self, plan: PaperPlan | None = None, on_progress: OnProgress | None = None, shelf: Shelf | None = None
+    ) -> PaperReport:
         """Do the runs that are not on the shelf, and make the page of all."""
         plan, shelf, began = plan or self.plan, shelf or Shelf(), time.perf_counter()
         before = shelf.seconds
-        results = self.gather(plan, carry_out(self.runs(plan), plan.jobs, told, shelf))
+        results = self.gather(plan, carry_out(self.runs(plan), plan.jobs, on_progress, shelf))
         return self.outcome(plan, results, began - shelf.seconds + before)
 
-    def outcome(self, plan: Plan, results: R, began: float) -> Outcome:
+    def outcome(self, plan: PaperPlan, results: R, began: float) -> PaperReport:
         """The page of some results. began: the time of the clock when the work began."""
         claims = tuple(self.claims(results))
         page = self.page(plan, results, claims)
         seconds = time.perf_counter() - began
-        return Outcome(name=self.name, title=self.title, plan=plan, claims=claims, seconds=seconds, unit=self.unit,
+        return PaperReport(name=self.name, title=self.title, plan=plan, claims=claims, seconds=seconds, unit=self.unit,
                        settings=self.settings,
                        **{each.name: getattr(page, each.name) for each in fields(Page)})  # fmt: skip
 
 
 def of_parts(
-    name: str, title: str, plan: Plan, quick: Plan, parts: Mapping[str, Experiment[Any]], unit: str
+    name: str, title: str, plan: PaperPlan, quick: PaperPlan, parts: Mapping[str, Experiment[Any]], unit: str
 ) -> Experiment[dict[str, Any]]:
     """An experiment of several, of which a plan may name one; results are by the names of parts."""
 
-    def asked(plan: Plan) -> dict[str, Experiment[Any]]:
+    def asked(plan: PaperPlan) -> dict[str, Experiment[Any]]:
         return {each: part for each, part in parts.items() if plan.part in ("", each)}
 
-    def runs(plan: Plan) -> list[Run]:
+    def runs(plan: PaperPlan) -> list[Run]:
         return [run for part in asked(plan).values() for run in part.runs(plan)]
 
-    def gather(plan: Plan, found: Answers) -> dict[str, Any]:
-        return {each: part.gather(plan, found) for each, part in asked(plan).items()}
+    def gather(plan: PaperPlan, answers: Answers) -> dict[str, Any]:
+        return {each: part.gather(plan, answers) for each, part in asked(plan).items()}
 
     def claims(results: dict[str, Any]) -> Iterable[Claim]:
         return [claim for each, result in results.items() for claim in parts[each].claims(result)]
 
-    def page(plan: Plan, results: dict[str, Any], claims: Sequence[Claim]) -> Page:
+    def page(plan: PaperPlan, results: dict[str, Any], claims: Sequence[Claim]) -> Page:
         pages = {each: parts[each].page(plan, result, claims) for each, result in results.items()}
+
+        def every(what: str) -> tuple[Any, ...]:
+            return tuple(one for each in pages.values() for one in getattr(each, what))
+
         return Page(
             about=" ".join(each.about for each in pages.values()),
-            departs=tuple(line for each in pages.values() for line in each.departs),
-            sheets=tuple(sheet for each in pages.values() for sheet in each.sheets),
-            pictures=tuple(picture for each in pages.values() for picture in each.pictures),
             figures={name: each.figures for name, each in pages.items()},
-            notes=tuple(line for each in pages.values() for line in each.notes),
             summary=" ".join(each.summary for each in pages.values() if each.summary),
-        )
+            departs=every("departs"), sheets=every("sheets"), pictures=every("pictures"), notes=every("notes"),
+        )  # fmt: skip
 
     return Experiment(name, title, plan, quick, runs, gather, claims, page, unit, parts=parts)

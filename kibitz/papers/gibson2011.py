@@ -13,46 +13,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from kibitz.papers import gibson2011_runs as leduc
+from kibitz.papers import gibson2011_sampled as by_sampling
 from kibitz.papers.claims import FUTURE, OURS, WEIGHT, Claim, across, compare
-from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.gibson2011_runs import (
-    ALL,
-    ALL_COLD,
-    ALL_REBUILT,
-    BASE,
-    BASES,
-    BEYOND_ROWS,
-    COARSE,
-    COHERED,
-    DYNAMIC,
-    EACH,
-    EACH_REBUILT,
-    HYBRID,
-    OF_DYNAMIC,
-    ON_DYNAMIC,
-    PAPER_ROWS,
-    PREFLOP,
-    PREFLOP_COLD,
-    PREFLOP_REBUILT,
-    Results,
-    runs,
-)
-from kibitz.papers.gibson2011_runs import gather as gather_starts
-from kibitz.papers.gibson2011_sampled import (
-    Sampled,
-    data,
-    gather_sampled,
-    method_note,
-    readings_note,
-    sheets,
-    swaps_note,
-    verdict,
-)
-from kibitz.papers.gibson2011_sampled import published as published_table
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.gibson2011_runs import LeducResults
+from kibitz.papers.gibson2011_sampled import SampledResults
 from kibitz.papers.runs import Answers
 from kibitz.papers.stitching import QUICK, met, weighing, weight_sheet
 from kibitz.report.figures import Dot, Heat, Scatter, Sheet, Spread
 
+BASE, DYNAMIC, EACH, ALL, PREFLOP = PAPER_ROWS = leduc.PAPER_ROWS
+BEYOND_ROWS, BASES, COARSE = leduc.BEYOND_ROWS, leduc.BASES, leduc.COARSE
+ALL_COLD, PREFLOP_COLD, HYBRID, EACH_REBUILT, ALL_REBUILT, PREFLOP_REBUILT, *_ = BEYOND_ROWS
+COHERED, ON_DYNAMIC, OF_DYNAMIC = BEYOND_ROWS[-3:]
 TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: Leduc"
 SOURCE, TABLE = "Gibson & Szafron 2011, Sec. 6", "Gibson & Szafron 2011, Table 1"
 LATER = f"Gibson & Szafron 2011, Sec. 7 {FUTURE}"
@@ -78,40 +52,36 @@ PAPER: dict[int, dict[str, tuple[int, float, float | None]]] = {
 
 
 # Two players by the weight of the start, three players, and two players by the paper's own method.
-Found = tuple[Mapping[float, Results], Results, Sampled]
+AllResults = tuple[Mapping[float, LeducResults], LeducResults, SampledResults]
 
 
-def gather(plan: Plan, found: Answers) -> Found:
-    return (*gather_starts(plan, found), gather_sampled(plan, found))
+def gather(plan: PaperPlan, answers: Answers) -> AllResults:
+    return (*leduc.gather(plan, answers), by_sampling.gather_sampled(plan, answers))
 
 
-def claims(found: Found) -> Iterator[Claim]:
+def claims(results: AllResults) -> Iterator[Claim]:
     """All claims; those on the paper's strategies for two players are tried at all weights."""
-    two, three, _ = found
+    two, three, _ = results
     tried = {weight: [*_of_table(r), *_of_other_base(r)] for weight, r in two.items()}
-    return across(_at_one_weight(two[WEIGHT], three), tried)
+    at_one_weight = (two[WEIGHT], three)
+    # What the paper says of Table 1, then the same of the other base, then what came of the paper's future work.
+    every = [claim for about in (_of_table, _of_other_base, _beyond) for r in at_one_weight for claim in about(r)]
+    return across(every, tried)
 
 
-def _of_table(r: Results) -> Iterator[Claim]:
+def _of_table(r: LeducResults) -> Iterator[Claim]:
     return _stitched(r, TABLE_BASE[r.players], SOURCE)
 
 
-def _of_other_base(r: Results) -> Iterator[Claim]:
+def _of_other_base(r: LeducResults) -> Iterator[Claim]:
     return _stitched(r, next(base for base in COARSE if base != TABLE_BASE[r.players]), OURS)
 
 
-def _at_one_weight(two: Results, three: Results) -> Iterator[Claim]:
-    """What the paper says of Table 1, then the same of the other base, then what came of the paper's future work."""
-    for r in (two, three):
-        yield from _of_table(r)
-    for r in (two, three):
-        yield from _of_other_base(r)
-    for r in (two, three):
-        for base in COARSE:
-            yield from _beyond(r, base)
+def _beyond(r: LeducResults) -> Iterator[Claim]:
+    return (claim for base in COARSE for claim in _beyond_base(r, base))
 
 
-def _stitched(r: Results, base: str, source: str) -> Iterator[Claim]:
+def _stitched(r: LeducResults, base: str, source: str) -> Iterator[Claim]:
     earns, exploit, where = r.earns[base], r.exploit[base], f"{r.players}p {base}"
     read = TABLE if source == SOURCE else source  # what the paper leaves to the reader of its table
 
@@ -121,10 +91,10 @@ def _stitched(r: Results, base: str, source: str) -> Iterator[Claim]:
     def safer(x: str, y: str, source: str = source) -> Claim:
         return compare(f"{where}: {x} is less exploitable than {y}", source, exploit[y], exploit[x])
 
-    told = source if r.players == 2 else read
-    yield from (more(x, BASE, told) for x in (DYNAMIC, EACH, ALL, PREFLOP))
+    about_base = source if r.players == 2 else read
+    yield from (more(x, BASE, about_base) for x in (DYNAMIC, EACH, ALL, PREFLOP))
     yield from (more(x, EACH) for x in (DYNAMIC, ALL, PREFLOP))
-    yield more(PREFLOP, ALL, told)
+    yield more(PREFLOP, ALL, about_base)
     if r.players == 3:
         yield from (more(x, DYNAMIC) for x in (ALL, PREFLOP))
     else:
@@ -133,7 +103,7 @@ def _stitched(r: Results, base: str, source: str) -> Iterator[Claim]:
         yield safer(PREFLOP, ALL)
 
 
-def _beyond(r: Results, base: str) -> Iterator[Claim]:
+def _beyond_base(r: LeducResults, base: str) -> Iterator[Claim]:
     earns, exploit, where = r.earns[base], r.exploit[base], f"{r.players}p {base}"
     if r.players == 3:
         for cold, warm in ((ALL_COLD, ALL), (PREFLOP_COLD, PREFLOP)):
@@ -154,36 +124,31 @@ def _beyond(r: Results, base: str) -> Iterator[Claim]:
     yield compare(text, LATER, earns[OF_DYNAMIC], earns[BASE])
 
 
-def sheet(r: Results, base: str) -> Sheet:
+def sheet(r: LeducResults, base: str) -> Sheet:
     """One half of Table 1, or the same for a base abstraction that the paper does not show."""
     paper = PAPER[r.players] if base == TABLE_BASE[r.players] else {}
     rows = [name for name in (*PAPER_ROWS, *BEYOND_ROWS) if name in r.size[base]]
     head = ["strategy", "size", "paper", "earns: mean ± sd [least, greatest]", "paper"]
-    head += ["exploitability: mean ± sd [least, greatest]", "paper"]
-    head = head if r.players == 2 else [*head[:5], "exploitability: mean ± sd"]
+    head += ["exploitability: mean ± sd [least, greatest]", "paper"] * (r.players == 2)
+    head += ["exploitability: mean ± sd"] * (r.players == 3)
     lines = []
     for name in rows:
         size, earns, exploit = paper.get(name, (None, None, None))
-        line = [name if name in PAPER_ROWS else f"+ {name}", f"{r.size[base][name]}", "" if size is None else f"{size}",
-                r.earns[base][name].text_with_range(), "" if earns is None else f"{earns:.2f}"]  # fmt: skip
         spread = r.exploit[base][name]
-        if r.players == 2:
-            line += [spread.text_with_range(), "" if exploit is None else f"{exploit:.2f}"]
-        else:
-            line.append(spread.text())
-        lines.append(line)
-    if not paper:
-        keep = [k for k, name in enumerate(head) if name != "paper"]
-        head, lines = [head[k] for k in keep], [[line[k] for k in keep] for line in lines]
+        lines.append([
+            name if name in PAPER_ROWS else f"+ {name}", f"{r.size[base][name]}", "" if size is None else f"{size}",
+            r.earns[base][name].text_with_range(), "" if earns is None else f"{earns:.2f}",
+            *([spread.text_with_range(), "" if exploit is None else f"{exploit:.2f}"] if r.players == 2
+              else [spread.text()]),
+        ])  # fmt: skip
+    shown = [k for k, title in enumerate(head) if paper or title != "paper"]
     which = "Table 1" if paper else "As Table 1"
     beyond = "Rows with + are not in the paper. " if any(name in BEYOND_ROWS for name in rows) else ""
     return Sheet(
         f"{which}: {r.players} players, base abstraction {base}, milli-antes per hand",
-        tuple(head),
-        [tuple(line) for line in lines],
-        f"{beyond}Size: the largest number of infosets in one computation, on the game with suits.",
-        table=1,
-    )
+        tuple(head[k] for k in shown), [tuple(line[k] for k in shown) for line in lines],
+        f"{beyond}Size: the largest number of infosets in one computation, on the game with suits.", table=1,
+    )  # fmt: skip
 
 
 def published(figure: int) -> dict[str, float]:
@@ -192,7 +157,10 @@ def published(figure: int) -> dict[str, float]:
     return {name: number for name, number in rows.items() if number is not None}
 
 
-def weighed_rows(two: Mapping[float, Results]) -> tuple[dict[float, dict[str, Spread]], dict[float, dict[str, Spread]]]:
+ByWeight = dict[float, dict[str, Spread]]  # weight of the start -> strategy -> figure
+
+
+def weighed_rows(two: Mapping[float, LeducResults]) -> tuple[ByWeight, ByWeight]:
     """Earnings and exploitability of the paper's strategies for two players, at each weight."""
 
     def rows(what: Mapping[str, Mapping[str, Spread]]) -> dict[str, Spread]:
@@ -201,7 +169,7 @@ def weighed_rows(two: Mapping[float, Results]) -> tuple[dict[float, dict[str, Sp
     return {w: rows(r.earns) for w, r in two.items()}, {w: rows(r.exploit) for w, r in two.items()}
 
 
-def reproduced(two: Mapping[float, Results]) -> str:
+def reproduced(two: Mapping[float, LeducResults]) -> str:
     """How many of the paper's figures for two players each weight brings into the range of its starts."""
     earns, exploit = weighed_rows(two)
     counts = {w: met(earns[w], published(1)) + met(exploit[w], published(2)) for w in sorted(two)}
@@ -214,49 +182,41 @@ def reproduced(two: Mapping[float, Results]) -> str:
     )
 
 
-def dots(r: Results, what: dict[str, dict[str, Spread]], figure: int) -> tuple[Dot, ...]:
+def dots(r: LeducResults, what: dict[str, dict[str, Spread]], figure: int) -> tuple[Dot, ...]:
     """figure: which of the paper's figures goes with it, 1 for earnings and 2 for exploitability."""
     result = []
     for base in BASES:
         for name, spread in what[base].items():
-            given = PAPER[r.players].get(name) if base == TABLE_BASE[r.players] else None
-            number = None if given is None else given[figure]
-            paper = None if given is None or number is None else (given[0], float(number))
+            row = PAPER[r.players].get(name) if base == TABLE_BASE[r.players] else None
+            number = None if row is None else row[figure]
+            paper = None if row is None or number is None else (row[0], float(number))
             result.append(Dot(name, base, r.size[base][name], spread, paper, name in BEYOND_ROWS))
     return tuple(result)
 
 
-def figures(r: Results) -> dict[str, Any]:
-    return {
-        base: {
-            name: {
-                "size": r.size[base][name],
-                "earnings": r.earns[base][name].data(),
-                "exploitability": r.exploit[base][name].data(),
-                **({"paper": dict(zip(("size", "earnings", "exploitability"), PAPER[r.players][name], strict=True))}
-                   if base == TABLE_BASE[r.players] and name in PAPER_ROWS else {}),
-            }
-            for name in r.earns[base]
-        }
-        for base in BASES
-    }  # fmt: skip
+def figures(r: LeducResults) -> dict[str, Any]:
+    def row(base: str, name: str) -> dict[str, Any]:
+        keys, in_paper = ("size", "earnings", "exploitability"), base == TABLE_BASE[r.players] and name in PAPER_ROWS
+        figures = (r.size[base][name], r.earns[base][name].data(), r.exploit[base][name].data())
+        paper = {"paper": dict(zip(keys, PAPER[r.players][name], strict=True))} if in_paper else {}
+        return dict(zip(keys, figures, strict=True)) | paper
+
+    return {base: {name: row(base, name) for name in r.earns[base]} for base in BASES}
 
 
-def page(plan: Plan, found: Found, claims: Sequence[Claim]) -> Page:
+def page(plan: PaperPlan, results: AllResults, claims: Sequence[Claim]) -> Page:
     """Table 1, both halves."""
-    weighed, three, sampled = found
-    ten = published_table(PAPER[2])
+    weighed, three, sampled = results
+    ten = by_sampling.published(PAPER[2])
     two, (earns, exploit) = weighed[WEIGHT], weighed_rows(weighed)
     names = tuple(f"{base} {name}" for base in BASES for name in PAPER_ROWS)
     return Page(
-        about=(
-            "Leduc for two and for three players, stitched from three base abstractions. A strategy earns the mean of "
-            "what it gets against all combinations and orders of the paper's strategies of other base abstractions, "
-            f"exactly. For two players {sum(r.games for r in weighed.values()):,} games were solved, each until its "
-            f"NashConv (both seats together) was at most {1000 * plan.until:g} milli-antes; for three players "
-            f"{three.games:,} games by {plan.iterations:,} iterations of CFR+ each, which left a NashConv of "
-            f"{three.gap:.0f} milli-antes, all seats together, in the worst. {verdict(sampled, ten, weighed)}"
-        ),
+        about="Leduc for two and for three players, stitched from three base abstractions. A strategy earns the mean "
+        "of what it gets against all combinations and orders of the paper's strategies of other base abstractions, "
+        f"exactly. For two players {sum(r.games for r in weighed.values()):,} games were solved, each until its "
+        f"NashConv (both seats together) was at most {1000 * plan.until:g} milli-antes; for three players "
+        f"{three.games:,} games by {plan.iterations:,} iterations of CFR+ each, which left a NashConv of "
+        f"{three.gap:.0f} milli-antes, all seats together, in the worst. {by_sampling.verdict(sampled, ten, weighed)}",
         departs=(
             "CFR+ from random starts of several weights, and beside it the paper's chance-sampled CFR, for two players "
             f"alone: {sampled.iterations:,} iterations a game, 100 million in the paper.",
@@ -271,66 +231,41 @@ def page(plan: Plan, found: Found, claims: Sequence[Claim]) -> Page:
             "the start more than any other, and jump between weight 0 and the next. Three players would "
             f"take too long at every weight, so their claims are tried at {WEIGHT:g} alone; rows with no regret at the "
             "start show how far the experts with S=N depend on it: they have the same bases, and experts of weight 0.",
-            method_note(sampled),
-            readings_note(sampled, ten),
-            swaps_note(sampled, ten),
+            by_sampling.method_note(sampled),
+            by_sampling.readings_note(sampled, ten),
+            by_sampling.swaps_note(sampled, ten),
             "A base that is rebuilt plays against experts that do not answer, which can make it easier to exploit.",
         ),
         sheets=(
-            sheet(two, "JQ-K"),
-            sheet(three, "J-QK"),
-            *sheets(sampled, ten, weighed, _of_table),
+            sheet(two, "JQ-K"), sheet(three, "J-QK"),
+            *by_sampling.sheets(sampled, ten, weighed, _of_table),
             weight_sheet("earnings, two players, milli-antes per hand", earns, 1, published(1)),
             weight_sheet("exploitability, two players, milli-antes per hand", exploit, 1, published(2)),
-            sheet(two, "J-QK"),
-            sheet(two, "null"),
-            sheet(three, "JQ-K"),
-            sheet(three, "null"),
+            sheet(two, "J-QK"), sheet(two, "null"), sheet(three, "JQ-K"), sheet(three, "null"),
         ),
         pictures=(
-            Scatter(
-                "exploitability",
-                "Two players: exploitability against the size of the largest computation",
-                "exploitability, milli-antes",
-                dots(two, two.exploit, 2),
-            ),
-            Scatter(
-                "earnings",
-                "Three players: earnings against the size of the largest computation",
-                "earnings, milli-antes a hand",
-                dots(three, three.earns, 1),
-            ),
-            Heat(
-                "crosstable",
-                "Two players: winnings of the row against the column, milli-antes",
-                names,
-                two.matrix.tolist(),
-                "milli-antes",
-                (("exploitability", [two.exploit[b][n].mean for b in BASES for n in PAPER_ROWS]),),
-            ),
+            Scatter("exploitability", "Two players: exploitability against the size of the largest computation",
+                    "exploitability, milli-antes", dots(two, two.exploit, 2)),
+            Scatter("earnings", "Three players: earnings against the size of the largest computation",
+                    "earnings, milli-antes a hand", dots(three, three.earns, 1)),
+            Heat("crosstable", "Two players: winnings of the row against the column, milli-antes", names,
+                 two.matrix.tolist(), "milli-antes",
+                 (("exploitability", [two.exploit[b][n].mean for b in BASES for n in PAPER_ROWS]),)),
         ),
         figures={
             "unit": "milli-antes",
             "two_players": figures(two),
             "two_players_by_weight": {f"{weight:g}": figures(r) for weight, r in weighed.items()},
             "three_players": figures(three),
-            "chance_sampled": data(sampled, figures),
+            "chance_sampled": by_sampling.data(sampled, figures),
             "crosstable": {"names": list(names), "mean": two.matrix.tolist()},
             "largest_nash_conv": {"two_players": max(r.gap for r in weighed.values()), "three_players": three.gap},
             "games_solved": {"two_players": sum(r.games for r in weighed.values()), "three_players": three.games},
         },
-    )
+    )  # fmt: skip
 
 
 EXPERIMENT = Experiment(
-    "gibson2011",
-    TITLE,
-    Plan(),
-    QUICK,
-    runs,
-    gather,
-    claims,
-    page,
-    tables=("1",),
+    "gibson2011", TITLE, PaperPlan(), QUICK, leduc.runs, gather, claims, page, tables=("1",),
     alone={"2": "gibson2011_holdem", "2 for three": "gibson2011_three_page"},
-)
+)  # fmt: skip

@@ -7,46 +7,23 @@ to beat all has as many infosets as is quick to solve, not 797 million.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
+from kibitz.papers import gibson2011_strategies as solving
+from kibitz.papers import holdem_page as shared
 from kibitz.papers.claims import OURS, Claim
-from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.gibson2011_strategies import (
-    ALL,
-    BASE,
-    DYNAMIC,
-    EACH,
-    EXPERTS,
-    FILES,
-    FINEST,
-    NAMES,
-    made,
-    sizes_of,
-    taught,
-)
-from kibitz.papers.holdem import Setting, arguments, said
-from kibitz.papers.holdem_page import (
-    SOLVING,
-    WITHIN,
-    Results,
-    beats,
-    earns,
-    exact_sheet,
-    gathered,
-    how_measured,
-    less_exploitable,
-    matches_agree,
-    measuring,
-)
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.holdem import HoldemSetting, arguments
+from kibitz.papers.holdem_page import HoldemResults
 from kibitz.papers.runs import Answers, Run
 from kibitz.poker.bucketed.device import best_device
-from kibitz.report.figures import Heat, Sheet
+from kibitz.report.figures import Sheet
 
 TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: limit hold'em for two"
+BASE, DYNAMIC, EACH, ALL, FINEST = NAMES = solving.NAMES
+FILES = solving.FILES
 SOURCE = "Gibson & Szafron 2011, Sec. 6"
-GAME, LIMIT, LARGEST = "poker(file=holdem.limit.2p)", 24_000_000, 60_000_000
-TINY, TINY_LIMIT, TINY_LARGEST = "poker(file=holdem.limit.2p, ranks=4)", 60_000, 150_000
-ITERATIONS, DEALS = 8_000, 5_000_000
+LIMITS, TINY_LIMITS = (24_000_000, 60_000_000), (60_000, 150_000)  # infosets of all computations, and of the finest
+ITERATIONS = 8_000
 # Table 2: earnings, their 95% interval, exploitability; milli-big-blinds a hand.
 PAPER = {
     BASE: (-10.47, 1.99, 310.04), DYNAMIC: (-4.43, 1.98, 307.76), EACH: (-13.13, 2.00, 301.00),
@@ -54,50 +31,47 @@ PAPER = {
 }  # fmt: skip
 
 
-def setting_of(plan: Plan) -> Setting:
-    folder = str(Path(plan.folder) / "holdem")
-    if plan.quick:
-        return Setting(TINY, (TINY_LIMIT, TINY_LARGEST), plan.iterations, 20_000, f"{folder}-quick")
-    return Setting(GAME, (LIMIT, LARGEST), plan.iterations, DEALS, folder)
+def setting_of(plan: PaperPlan) -> HoldemSetting:
+    return shared.setting_for(plan, LIMITS, TINY_LIMITS)
 
 
-def runs(plan: Plan) -> list[Run]:
-    """Strategies one after another, as experts need the base; then what they are worth."""
+def runs(plan: PaperPlan) -> list[Run]:
+    """Strategies one after another, as experts need the base; then matches and measurements."""
     setting = setting_of(plan)
-    given, device = arguments(setting), best_device()
-    sizes = sizes_of(setting.game, *setting.limits)
-    within = {BASE: sizes.base} | ({FINEST: sizes.finest} if device == "gpu" or setting.game == TINY else {})
+    of, device = arguments(setting), best_device()
+    sizes = solving.sizes_of(setting.game, *setting.limits)
+    within = {BASE: sizes.base} | ({FINEST: sizes.finest} if device == "gpu" or setting.game == shared.TINY else {})
     return [
-        Run(f"{SOLVING}: without experts", made, [(name, *given) for name in (BASE, DYNAMIC, FINEST)]),
-        Run("experts", taught, [(name, k, *given) for name, count in EXPERTS.items() for k in range(count)],
-            "cores"),
-        Run(f"{SOLVING}: stitched", made, [(name, *given) for name in (EACH, ALL)]),
-        *measuring(plan, setting, FILES, TINY, device, within),
+        Run(f"{shared.SOLVING}: without experts", solving.strategy, [(name, *of) for name in (BASE, DYNAMIC, FINEST)]),
+        Run("experts", solving.expert,
+            [(name, k, *of) for name, count in solving.EXPERTS.items() for k in range(count)], "cores"),
+        Run(f"{shared.SOLVING}: stitched", solving.strategy, [(name, *of) for name in (EACH, ALL)]),
+        *shared.measuring(plan, setting, FILES, device, within),
     ]  # fmt: skip
 
 
-def gather(plan: Plan, found: Answers) -> Results:
-    return gathered(setting_of(plan), FILES, found)
+def gather(plan: PaperPlan, answers: Answers) -> HoldemResults:
+    return shared.gathered(setting_of(plan), FILES, answers)
 
 
-def claims(r: Results) -> Iterator[Claim]:
+def claims(r: HoldemResults) -> Iterator[Claim]:
     """What the paper says of Table 2, two players."""
     for x, y in ((DYNAMIC, BASE), (ALL, BASE), (ALL, EACH)):
-        yield earns(f"{x} earns more than {y}", SOURCE, r, x, y)
-    yield earns(f"{EACH} earns no more than {BASE}", SOURCE, r, EACH, BASE, "<=")
-    yield from (beats(f"the finest strategy beats {name}", SOURCE, r, FINEST, name) for name in NAMES[:-1])
+        yield shared.earns(f"{x} earns more than {y}", SOURCE, r, x, y)
+    yield shared.earns(f"{EACH} earns no more than {BASE}", SOURCE, r, EACH, BASE, "<=")
+    yield from (shared.beats(f"the finest strategy beats {name}", SOURCE, r, FINEST, name) for name in NAMES[:-1])
     if r.exact:
-        yield matches_agree(r)
+        yield shared.matches_agree(r)
     yield from _of_exploitability(r)
 
 
-def _of_exploitability(r: Results) -> Iterator[Claim]:
+def _of_exploitability(r: HoldemResults) -> Iterator[Claim]:
     """Of strategies whose best responses are known."""
 
     def least(text: str, x: str, others: Sequence[str]) -> Iterator[Claim]:
         if all(name in r.exploit for name in (x, *others)):
             mine, lowest = r.exploitability(x), min(r.exploitability(name) for name in others)
-            yield less_exploitable(text, SOURCE, mine, lowest)
+            yield shared.less_exploitable(text, SOURCE, mine, lowest)
 
     for x in (DYNAMIC, EACH, ALL):
         yield from least(f"{x} is less exploitable than {BASE}", x, [BASE])
@@ -105,18 +79,17 @@ def _of_exploitability(r: Results) -> Iterator[Claim]:
     yield from least("the finest strategy is the least exploitable", FINEST, NAMES[:-1])
     if BASE in r.exploit:
         ours, theirs = r.exploitability(BASE), PAPER[BASE][2]
-        yield less_exploitable(f"{BASE} is no more exploitable than the paper's", OURS, ours, theirs, "<=")
+        yield shared.less_exploitable(f"{BASE} is no more exploitable than the paper's", OURS, ours, theirs, "<=")
 
 
-def table(r: Results) -> Sheet:
+def table(r: HoldemResults) -> Sheet:
     rows: list[tuple[str, ...]] = []
     every = all(r.earns_exactly(name) is not None for name in NAMES)
     for name in NAMES:
-        earns, error = r.earns(name)
+        mean, error = r.earns(name)
         rows.append((
-            name, f"{earns:.2f} ± {error:.2f}", *(_number(r.earns_exactly(name)) if every else []),
-            f"{PAPER[name][0]:.2f} ± {PAPER[name][1]:.2f}",
-            f"{r.exploitability(name):.2f}" if name in r.exploit else "not measured", f"{PAPER[name][2]:.2f}",
+            name, f"{mean:.2f} ± {error:.2f}", *([f"{r.earns_exactly(name):.2f}"] if every else []),
+            f"{PAPER[name][0]:.2f} ± {PAPER[name][1]:.2f}", r.exploitability_text(name), f"{PAPER[name][2]:.2f}",
         ))  # fmt: skip
     exactly = ["exactly"] if every else []
     return Sheet(
@@ -130,63 +103,36 @@ def table(r: Results) -> Sheet:
     )  # fmt: skip
 
 
-def _number(x: float | None) -> list[str]:
-    return [] if x is None else [f"{x:.2f}"]
-
-
-def sizes(r: Results) -> Sheet:
-    rows: list[tuple[str, ...]] = []
-    for name in NAMES:
-        facts = r.strategies[name]
-        rows.append((
-            name, str(facts["buckets"]), f"{facts['infosets']:,}", f"{facts['largest']:,}" if facts["largest"] else "",
-            f"{min(facts['iterations']):,}", f"{r.within[name]:.2f}" if name in r.within else "",
-        ))  # fmt: skip
-    return Sheet(
-        "Sizes", ("strategy", "buckets", "infosets", "of the largest computation", "iterations of each", WITHIN), rows,
+def sizes(r: HoldemResults) -> Sheet:
+    largest = {name: facts["largest"] for name, facts in r.strategies.items()}
+    return shared.sizes_sheet(
+        r, "of the largest computation", lambda name: f"{largest[name]:,}" if largest[name] else "",
         "A stitched strategy has the infosets of its base and of all experts. Exploitability in the abstract "
         "game: the mean of what best responses of both seats win within the buckets, in milli-big-blinds a hand; it is "
         "known where there is one set of buckets that never forget.",
     )  # fmt: skip
 
 
-def experts(r: Results) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (f"{name}: {part}", ", ".join(map(str, seats)), str(buckets), f"{size:,}")
-        for name in (EACH, ALL) for part, seats, buckets, size in r.strategies[name]["experts"]
-    ]  # fmt: skip
-    return Sheet("Experts", ("part", "seats", "buckets: of the base, and in the part", "infosets that move"), rows)
-
-
-def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
-    means = [r.earns(name)[0] for name in NAMES]
+def page(plan: PaperPlan, r: HoldemResults, claims: Sequence[Claim]) -> Page:
     return Page(
-        about=(
-            f"{r.setting.game}, stitched from percentile E[HS^2] buckets with perfect recall. Every computation has at "
-            f"most {r.setting.limits[0]:,} infosets, with buckets spread over the rounds as evenly as it goes, and "
-            f"{r.setting.iterations:,} iterations of public chance sampling: one board, all hands of both seats. "
-            f"Strategies that lie in the folder already are taken, and not in the time above. {how_measured(r)}"
-        ),
+        about=f"{r.setting.game}, stitched from percentile E[HS^2] buckets with perfect recall. Every computation has "
+        f"at most {r.setting.limits[0]:,} infosets, with buckets spread over the rounds as evenly as it goes, and "
+        f"{r.setting.iterations:,} iterations of public chance sampling: one board, all hands of both seats. "
+        f"Strategies that lie in the folder already are taken, and not in the time above. {shared.how_measured(r)}",
         departs=(
             "The paper ran 720 million iterations of chance-sampled CFR, one deal each, for every computation.",
             "How the dynamic strategy divides its infosets between the base and the r-expert is not in the paper: here "
             "the rest of the game has one bucket a round less than Base, and the expert has what is left.",
         ),
-        sheets=(table(r), *([exact_sheet(r)] if r.exact else []), sizes(r), experts(r)),
-        pictures=(
-            Heat("holdem", "What the row wins from the column, milli-big-blinds a hand", NAMES, r.matrix, "mbb/h",
-                 (("earns", means),)),
-        ),
-        figures={
-            "unit": "milli-big-blinds a hand",
-            **r.data(),
-            "paper": {name: list(row) for name, row in PAPER.items()},
-        },
+        sheets=(table(r), *([shared.exact_sheet(r)] if r.exact else []), sizes(r),
+                shared.experts_sheet(r, "Experts", "seats", (EACH, ALL))),
+        pictures=(shared.heat(r, "What the row wins from the column, milli-big-blinds a hand", "mbb/h", "earns"),),
+        figures={"unit": "milli-big-blinds a hand", **r.data(),
+                 "paper": {name: list(row) for name, row in PAPER.items()}},
     )  # fmt: skip
 
 
 EXPERIMENT = Experiment(
-    "gibson2011", TITLE, Plan(starts=1, iterations=ITERATIONS), Plan(starts=1, iterations=200, quick=True), runs,
-    gather, claims, page, unit="run", tables=("2",), ignores=("until",), instead="--iterations",
-    taken=lambda plan: said(setting_of(plan)),
+    "gibson2011", TITLE, PaperPlan(starts=1, iterations=ITERATIONS), shared.QUICK, runs, gather, claims, page,
+    unit="run", tables=("2",), ignores=("until",), instead="--iterations", taken=lambda plan: str(setting_of(plan)),
 )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -23,11 +23,12 @@ from kibitz.forms.sequence import form_of
 from kibitz.games import game as make_game
 from kibitz.games.tree import Tree, tree_of
 from kibitz.papers.claims import WEIGHT
-from kibitz.papers.experiment import Plan
+from kibitz.papers.experiment import PaperPlan
 from kibitz.papers.runs import Answers, Run, shared
 from kibitz.papers.stitching import Builder, SampledBuilder, by_weight, over_starts
 from kibitz.report.figures import Spread
-from kibitz.stitch.experts import dynamic_game, experts, join, mixed, seed_of, size_of_dynamic
+from kibitz.stitch.columns import dynamic_game, mixed, seed_of
+from kibitz.stitch.experts import experts, join, size_of_dynamic
 from kibitz.stitch.partition import Partition, partition
 
 BASES = {"null": "null", "JQ-K": "JQ.K", "J-QK": "J.QK"}  # the paper's names -> ours
@@ -56,41 +57,24 @@ SEAT_PAIRS = ((0, 1), (1, 2), (2, 0))  # S of the hybrid: each seat with the nex
 ROUNDS = 4  # of experts and rebuilt base in turn, at most
 
 
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """One form of the game, its abstractions and its partitions: all that does not depend on the start."""
+class LeducLayout:
+    """One form of the game, its abstractions and its partitions: all that does not depend on the start.
 
-    tree: Tree
-    fine: str  # what experts see
-    games: dict[tuple[str, str | None], AbstractGame] = field(default_factory=dict)
+    fine: the abstraction that experts see.
+    """
 
-    @cached_property
-    def letters(self) -> list[str]:
-        """r, cr, ccr, ...: the first raise, before the flop and on it [Gibson & Szafron 2011, Sec. 6]."""
-        return ["c" * k + "r" for k in range(2 * self.tree.players)]
+    def __init__(self, tree: Tree, fine: str) -> None:
+        self.tree, players = tree, tree.players
+        # r, cr, ccr, ...: the first raise, before the flop and on it [Gibson & Szafron 2011, Sec. 6].
+        self.letters = ["c" * k + "r" for k in range(2 * players)]
+        self.everywhere = self.parts(self.letters)
+        self.before_flop, self.on_flop = self.parts(self.letters[:players]), self.parts(self.letters[players:])
+        self.expert = abstraction(tree, fine)
+        self.bases = {name: self.expert if name == "null" else abstraction(tree, ours) for name, ours in BASES.items()}
+        self.games: dict[tuple[str, str | None], AbstractGame] = {}
 
     def parts(self, letters: Sequence[str]) -> Partition:
         return partition(self.tree, f"prefix({', '.join(letters)})")
-
-    @cached_property
-    def everywhere(self) -> Partition:
-        return self.parts(self.letters)
-
-    @cached_property
-    def before_flop(self) -> Partition:
-        return self.parts(self.letters[: self.tree.players])
-
-    @cached_property
-    def on_flop(self) -> Partition:
-        return self.parts(self.letters[self.tree.players :])
-
-    @cached_property
-    def bases(self) -> dict[str, Abstraction]:
-        return {name: self.expert if name == "null" else abstraction(self.tree, ours) for name, ours in BASES.items()}
-
-    @cached_property
-    def expert(self) -> Abstraction:
-        return abstraction(self.tree, self.fine)
 
     def game(self, base: str, parts: Partition | None = None) -> AbstractGame:
         """The abstract game of a base, or of dynamic experts in some parts; each is laid out once."""
@@ -109,19 +93,17 @@ class Layout:
         again = self.parts([letters + "r" for letters in self.letters])
         levels = [abstraction(self.tree, "J.Q.K"), *[self.expert] * again.parts]
         row, closed = mixed(levels, again.part, self.tree.infosets)
-        return Abstraction(
-            "J.Q.K until raised again", self.tree.infosets, np.unique(row, return_inverse=True)[1], closed
-        )
+        numbered = np.unique(row, return_inverse=True)[1]
+        return Abstraction("J.Q.K until raised again", self.tree.infosets, numbered, closed)
 
     def sizes(self, base: str) -> dict[str, int]:
         """The largest number of infosets in one computation, for each strategy: nothing is solved."""
-        infosets, coarse, fine = self.tree.infosets, self.bases[base], self.expert
-        anything = form_of(self.tree).uniform()
-        frozen = Profile(infosets, anything, {"tree": self.tree.digest})
+        coarse, fine = self.bases[base], self.expert
+        frozen = Profile(self.tree.infosets, form_of(self.tree).uniform(), {"tree": self.tree.digest})
 
         def largest(parts: Partition, seats: Any, inside: Abstraction = fine, floor: int = coarse.rows) -> int:
-            found = experts(self.tree, frozen, parts, seats, inside, outside=coarse)
-            return max(floor, *(expert.size for expert in found))
+            built = experts(self.tree, frozen, parts, seats, inside, outside=coarse)
+            return max(floor, *(expert.size for expert in built))
 
         every = largest(self.everywhere, "all")
         each = largest(self.everywhere, "each")
@@ -143,43 +125,43 @@ class Layout:
         return result
 
 
-def layout(players: int, suits: bool = False) -> Layout:
+def layout(players: int, suits: bool = False) -> LeducLayout:
     """Leduc for so many players; without suits nine flop classes are left of fifteen, and every payoff is the same."""
     spec = f"leduc(players={players})" if suits else f"leduc(players={players}, suit_isomorphism=true)"
-    return Layout(tree_of(make_game(spec)), "suits" if suits else "null")
+    return LeducLayout(tree_of(make_game(spec)), "suits" if suits else "null")
 
 
-def build(given: Layout, base_name: str, maker: Builder) -> dict[str, Profile]:
+def build(leduc: LeducLayout, base_name: str, maker: Builder) -> dict[str, Profile]:
     """The paper's strategies of one base abstraction from one start."""
-    coarse, fine, parts = given.bases[base_name], given.expert, given.everywhere
-    base = maker.solve(given.game(base_name))
+    coarse, fine, parts = leduc.bases[base_name], leduc.expert, leduc.everywhere
+    base = maker.solve(leduc.game(base_name))
     every = maker.static(base, parts, "all", fine, coarse)
     return {
         BASE: base,
-        DYNAMIC: maker.solve(given.game(base_name, parts)),
+        DYNAMIC: maker.solve(leduc.game(base_name, parts)),
         EACH: maker.static(base, parts, "each", fine, coarse),
         ALL: every,
         PREFLOP: before_flop(base, every, parts),
     }
 
 
-def beyond(given: Layout, base_name: str, rows: Mapping[str, Profile], maker: Builder) -> dict[str, Profile]:
+def beyond(leduc: LeducLayout, base_name: str, rows: Mapping[str, Profile], maker: Builder) -> dict[str, Profile]:
     """The strategies that the paper does not have, made of those that it has."""
-    coarse, fine, parts, base = given.bases[base_name], given.expert, given.everywhere, rows[BASE]
+    coarse, fine, parts, base = leduc.bases[base_name], leduc.expert, leduc.everywhere, rows[BASE]
     result = {}
-    if given.tree.players > 2:
+    if leduc.tree.players > 2:
         result[ALL_COLD] = maker.static(base, parts, "all", fine, coarse, weight=0.0)
         result[PREFLOP_COLD] = before_flop(base, result[ALL_COLD], parts)
         result[HYBRID] = maker.static(base, parts, SEAT_PAIRS, fine, coarse)
     for name, rebuilt, where in (
-        (EACH, EACH_REBUILT, parts), (ALL, ALL_REBUILT, parts), (PREFLOP, PREFLOP_REBUILT, given.before_flop),
+        (EACH, EACH_REBUILT, parts), (ALL, ALL_REBUILT, parts), (PREFLOP, PREFLOP_REBUILT, leduc.before_flop),
     ):  # fmt: skip
         result[rebuilt] = maker.rebuild(rows[name], where, coarse)
-    if given.tree.players == 2:
-        result[COHERED] = in_turn(rows[ALL], result[ALL_REBUILT], given, coarse, maker)
-    half = maker.solve(given.game(base_name, given.before_flop))
-    result[ON_DYNAMIC] = maker.static(half, given.on_flop, "all", fine, coarse)
-    result[OF_DYNAMIC] = maker.static(base, parts, "all", given.two_level, coarse)
+    if leduc.tree.players == 2:
+        result[COHERED] = in_turn(rows[ALL], result[ALL_REBUILT], leduc, coarse, maker)
+    half = maker.solve(leduc.game(base_name, leduc.before_flop))
+    result[ON_DYNAMIC] = maker.static(half, leduc.on_flop, "all", fine, coarse)
+    result[OF_DYNAMIC] = maker.static(base, parts, "all", leduc.two_level, coarse)
     return result
 
 
@@ -189,16 +171,16 @@ def before_flop(base: Profile, every: Profile, parts: Partition) -> Profile:
     return join(base, parts, {(s, j): every for j in early for s in parts.seats_in(j)})
 
 
-def in_turn(stitched: Profile, rebuilt: Profile, given: Layout, coarse: Abstraction, maker: Builder) -> Profile:
+def in_turn(stitched: Profile, rebuilt: Profile, leduc: LeducLayout, coarse: Abstraction, maker: Builder) -> Profile:
     """Experts and base in turn until exploitability in the real game stops falling, as `kibitz.stitch.cohere` does."""
-    best, least = stitched, exploitability(given.tree, stitched)
+    best, least = stitched, exploitability(leduc.tree, stitched)
     for _ in range(ROUNDS):
-        stitched = maker.static(rebuilt, given.everywhere, "all", given.expert, coarse)
-        found = exploitability(given.tree, stitched)
-        if found >= least:
+        stitched = maker.static(rebuilt, leduc.everywhere, "all", leduc.expert, coarse)
+        loss = exploitability(leduc.tree, stitched)
+        if loss >= least:
             break
-        best, least = stitched, found
-        rebuilt = maker.rebuild(stitched, given.everywhere, coarse)
+        best, least = stitched, loss
+        rebuilt = maker.rebuild(stitched, leduc.everywhere, coarse)
     return best
 
 
@@ -210,35 +192,33 @@ def earnings(tree: Tree, built: Mapping[str, Mapping[str, Profile]]) -> dict[str
     result: dict[str, dict[str, float]] = {base: {} for base in built}
     for base, name in keys:
         others = [[number[b, row] for row in PAPER_ROWS] for b in built if b != base]
-        if tree.players == 2:
-            against: list[tuple[int, ...]] = [(k,) for group in others for k in group]
-        else:
-            against = list(product(*others))
+        pairs: list[tuple[int, ...]] = [(k,) for group in others for k in group]
+        against = pairs if tree.players == 2 else list(product(*others))
         result[base][name] = float(np.mean([plays.earns(number[base, name], group) for group in against]))
     return result
 
 
 @shared
-def plain_layout(players: int) -> Layout:
+def plain_layout(players: int) -> LeducLayout:
     """What all starts of a process share."""
     return layout(players)
 
 
 def one_start(players: int, until: float, iterations: int, weight: float, seed: int) -> dict[str, Any]:
     """All figures of one start at one weight, in chips; what is beyond the paper at WEIGHT alone."""
-    given = plain_layout(players)
-    maker = Builder(given.tree, Plan(until=until, iterations=iterations), seed, weight)
-    built = {base: build(given, base, maker) for base in BASES}
+    leduc = plain_layout(players)
+    maker = Builder(leduc.tree, PaperPlan(until=until, iterations=iterations), seed, weight)
+    built = {base: build(leduc, base, maker) for base in BASES}
     if weight == WEIGHT:
-        built |= {base: built[base] | beyond(given, base, built[base], maker) for base in COARSE}
-    return measured(given.tree, built) | {"gap": maker.gap, "games": maker.games}
+        built |= {base: built[base] | beyond(leduc, base, built[base], maker) for base in COARSE}
+    return measured(leduc.tree, built) | {"gap": maker.gap, "games": maker.games}
 
 
 def one_sampled(base: str, iterations: int, reading: str, seed: int) -> dict[str, Any]:
     """The paper's strategies of one base abstraction by its own method, as probabilities: figures take all bases."""
-    given, began = plain_layout(2), time.perf_counter()
-    maker = SampledBuilder(given.tree, seed_of(seed, list(BASES).index(base)), iterations, **READINGS[reading])
-    rows = build(given, base, maker)
+    leduc, began = plain_layout(2), time.perf_counter()
+    maker = SampledBuilder(leduc.tree, seed_of(seed, list(BASES).index(base)), iterations, **READINGS[reading])
+    rows = build(leduc, base, maker)
     return {
         "strategies": {name: rows[name].probabilities for name in PAPER_ROWS},
         "gap": maker.gap, "games": maker.games, "seconds": time.perf_counter() - began,
@@ -252,18 +232,18 @@ def sizes(players: int) -> dict[str, dict[str, int]]:
 
 
 def measured(tree: Tree, built: Mapping[str, Mapping[str, Profile]]) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "earnings": earnings(tree, built),
         "exploitability": {b: {n: exploitability(tree, p) for n, p in rows.items()} for b, rows in built.items()},
     }
     if tree.players == 2:
         table = {f"{base} {name}": built[base][name] for base in BASES for name in PAPER_ROWS}
-        found["matrix"] = crosstable(tree, table).matrix
-    return found
+        figures["matrix"] = crosstable(tree, table).matrix
+    return figures
 
 
 @dataclass(frozen=True)
-class Results:
+class LeducResults:
     """Figures of one number of players at one weight, in milli-antes: by base abstraction and strategy."""
 
     players: int
@@ -275,7 +255,7 @@ class Results:
     matrix: Any = None  # [15, 15] mean over starts, two players only
 
 
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: PaperPlan) -> list[Run]:
     """Both halves of the table; three players would take too long at every weight."""
     return [
         Run("sizes", sizes, [(2,), (3,)]),
@@ -286,36 +266,36 @@ def runs(plan: Plan) -> list[Run]:
     ]
 
 
-def shorter(plan: Plan) -> int:
+def shorter(plan: PaperPlan) -> int:
     """Iterations after which readings are compared."""
     return max(1, plan.sampled // SHORTER)
 
 
-def _sampled(name: str, plan: Plan, iterations: int, reading: str, seeds: int) -> Run:
+def _sampled(name: str, plan: PaperPlan, iterations: int, reading: str, seeds: int) -> Run:
     """A piece is a seed and a base, seed by seed."""
     pieces = [(base, iterations, reading, seed) for seed in range(plan.seed, plan.seed + seeds) for base in BASES]
     return Run(name, one_sampled, pieces, "processes")
 
 
-def gather(plan: Plan, found: Answers) -> tuple[dict[float, Results], Results]:
+def gather(plan: PaperPlan, answers: Answers) -> tuple[dict[float, LeducResults], LeducResults]:
     """Two players by the weight of the start, and three players."""
-    two, three = found["sizes"]
-    weighed = {w: results(2, two, starts) for w, starts in by_weight(plan, found["2 players"]).items()}
-    return weighed, results(3, three, found["3 players"])
+    two, three = answers["sizes"]
+    weighed = {w: results(2, two, starts) for w, starts in by_weight(plan, answers["2 players"]).items()}
+    return weighed, results(3, three, answers["3 players"])
 
 
-def results(players: int, size: dict[str, dict[str, int]], found: Sequence[dict[str, Any]]) -> Results:
+def results(players: int, size: dict[str, dict[str, int]], starts: Sequence[dict[str, Any]]) -> LeducResults:
     """The figures of all starts, put together."""
 
     def spreads(what: str) -> dict[str, dict[str, Spread]]:
-        built = {base: [name for name in size[base] if name in found[0][what][base]] for base in BASES}
+        built = {base: [name for name in size[base] if name in starts[0][what][base]] for base in BASES}
         return {
-            base: {name: Spread(tuple(1000.0 * f[what][base][name] for f in found)) for name in names}
+            base: {name: Spread(tuple(1000.0 * start[what][base][name] for start in starts)) for name in names}
             for base, names in built.items()
         }
 
-    matrix = 1000.0 * np.mean([f["matrix"] for f in found], axis=0) if players == 2 else None
-    return Results(
-        players, size, spreads("earnings"), spreads("exploitability"), max(f["gap"] for f in found) * 1000.0,
-        sum(f["games"] for f in found), matrix,
+    matrix = 1000.0 * np.mean([start["matrix"] for start in starts], axis=0) if players == 2 else None
+    return LeducResults(
+        players, size, spreads("earnings"), spreads("exploitability"), max(start["gap"] for start in starts) * 1000.0,
+        sum(start["games"] for start in starts), matrix,
     )  # fmt: skip

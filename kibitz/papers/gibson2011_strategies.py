@@ -1,4 +1,4 @@
-"""The strategies of [Gibson & Szafron 2011, Sec. 6] for limit Texas hold'em for two: their sizes, and how each is made.
+"""The strategies of [Gibson & Szafron 2011, Sec. 6] for two-player limit Texas hold'em: sizes, and how each is solved.
 
 Each computation has as many percentile buckets as a limit on its infosets allows.
 """
@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.forms.profile import Profile
-from kibitz.papers.holdem import Setting, kept, solved_expert, solved_whole, solved_within
-from kibitz.poker.buckets.limits import decisions_of, finest, infosets_of, percentile_spec
-from kibitz.poker.stitching.experts import betting_parts, dynamic_form, poker_of, static_views, view_experts
+from kibitz.papers.holdem import HoldemSetting, kept, solved_expert, solved_within
+from kibitz.poker.buckets.percentile import decisions_of, finest, infosets_of, percentile_spec
+from kibitz.poker.stitching.experts import betting_parts, poker_of
+from kibitz.stitch import dynamic, experts, static
 
 BASE, DYNAMIC, EACH, ALL, FINEST = "Base", "Dynamic", "Static.S={i}", "Static.S=N", "Finest"
 NAMES = (BASE, DYNAMIC, EACH, ALL, FINEST)
@@ -23,7 +24,7 @@ EACH_PARTS, ALL_PARTS, DYNAMIC_PARTS = "prefix(r, cr, ccr, cccr)", "prefix(r, cr
 
 
 @dataclass(frozen=True)
-class Sizes:
+class ExpertBuckets:
     """Which buckets each computation has."""
 
     base: str
@@ -35,7 +36,7 @@ class Sizes:
 
 
 @lru_cache(8)
-def sizes_of(game: str, limit: int, largest: int) -> Sizes:
+def sizes_of(game: str, limit: int, largest: int) -> ExpertBuckets:
     """The most buckets that the limit allows, spread over the rounds as evenly as it goes."""
     betting = poker_of(game).betting
     every = decisions_of(betting)
@@ -60,41 +61,41 @@ def sizes_of(game: str, limit: int, largest: int) -> Sizes:
         each[name] = percentile_spec(budgets)
         counted[EACH] = max(counted[EACH], free + infosets_of(decisions_of(betting, here), budgets))
 
-    every_part, counted[ALL] = {}, 0
     parts_of_all = betting_parts(poker_of(game), ALL_PARTS)
-    for j, name in enumerate(parts_of_all.names[1:], 1):
-        mine = decisions_of(betting, parts_of_all.part == j)
-        every_part[name] = percentile_spec(finest(mine, limit))
-        counted[ALL] = max(counted[ALL], infosets_of(mine, finest(mine, limit)))
-    return Sizes(percentile_spec(base), percentile_spec(top), (percentile_spec(coarse), percentile_spec(fine)), each,
-                 every_part, counted)  # fmt: skip
+    mine = {name: decisions_of(betting, parts_of_all.part == j) for j, name in enumerate(parts_of_all.names) if j}
+    budgets_of_all = {name: finest(decisions, limit) for name, decisions in mine.items()}
+    counted[ALL] = max(infosets_of(mine[name], budgets) for name, budgets in budgets_of_all.items())
+    every_part = {name: percentile_spec(budgets) for name, budgets in budgets_of_all.items()}
+    return ExpertBuckets(percentile_spec(base), percentile_spec(top), (percentile_spec(coarse), percentile_spec(fine)),
+                         each, every_part, counted)  # fmt: skip
 
 
-def made(name: str, *given: Any) -> dict[str, Any]:
+def strategy(name: str, *setting_fields: Any) -> dict[str, Any]:
     """Make a strategy, or find it made."""
-    setting = Setting(*given)
+    setting = HoldemSetting(*setting_fields)
     return kept(name, FILES[name], setting, lambda: _strategy(name, setting))
 
 
-def _strategy(name: str, setting: Setting) -> Profile:
-    rules, sizes = poker_of(setting.game), sizes_of(setting.game, *setting.limits)
+def _strategy(name: str, setting: HoldemSetting) -> Profile:
+    sizes, how = sizes_of(setting.game, *setting.limits), {"solver": "pcs", "iterations": setting.iterations}
     if name in (BASE, FINEST):
         return solved_within(sizes.base if name == BASE else sizes.finest, FILES[name], setting)
     if name == DYNAMIC:
-        return solved_whole(dynamic_form(rules, DYNAMIC_PARTS, *sizes.dynamic), FILES[name], setting)
+        return dynamic(setting.game, DYNAMIC_PARTS, sizes.dynamic, keep=setting.folder, **how)
     parts, seats, inside = _stitching(name, sizes)
-    return static_views(rules, setting.profile(FILES[BASE]), parts, seats, inside, iterations=setting.iterations,
-                        keep=Path(setting.folder) / FILES[name])  # fmt: skip
+    folder = Path(setting.folder) / FILES[name]
+    profile: Profile = static(setting.game, setting.profile(FILES[BASE]), parts, seats, inside, keep=folder, **how)
+    return profile
 
 
-def taught(name: str, number: int, *given: Any) -> dict[str, Any]:
+def expert(name: str, number: int, *setting_fields: Any) -> dict[str, Any]:
     """Solve one expert of a strategy, or find it solved."""
-    setting = Setting(*given)
+    setting = HoldemSetting(*setting_fields)
     parts, seats, inside = _stitching(name, sizes_of(setting.game, *setting.limits))
-    expert = view_experts(setting.game, setting.profile(FILES[BASE]), parts, seats, inside)[number]
+    expert = experts(setting.game, setting.profile(FILES[BASE]), parts, seats, inside, solver="pcs")[number]
     return solved_expert(name, FILES[name], expert, number, setting)
 
 
-def _stitching(name: str, sizes: Sizes) -> tuple[str, str, dict[str, str]]:
+def _stitching(name: str, sizes: ExpertBuckets) -> tuple[str, str, dict[str, str]]:
     """(parts, seats, buckets by part) of a static strategy."""
     return (EACH_PARTS, "each", sizes.each) if name == EACH else (ALL_PARTS, "all", sizes.all)

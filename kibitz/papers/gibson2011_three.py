@@ -1,7 +1,7 @@
-"""The strategies of [Gibson & Szafron 2011, Sec. 6] for limit Texas hold'em for three: sizes, training, matches.
+"""The strategies of [Gibson & Szafron 2011, Sec. 6] for three-player limit Texas hold'em: sizes, training, matches.
 
-Strategies are blueprints in a folder, trained for a share of the hours that are given; what was stopped goes on, and
-more hours go on from fewer. Figures are in thousandths of a big blind a hand.
+Strategies are blueprints in a folder, each trained for a share of the hours of a plan. Training that was stopped is
+resumed, and a plan with more hours resumes one with fewer. Figures are in thousandths of a big blind a hand.
 """
 
 from __future__ import annotations
@@ -16,17 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.core.resources import cores, free_memory
-from kibitz.poker.blueprints.row_blueprint import RowBlueprint, stitched
+from kibitz.papers.holdem import score_in
+from kibitz.poker.blueprints.placed_rows import layout_of, placed_blueprint, stitched
 from kibitz.poker.blueprints.rows import PARTS, base_buckets, decisions_in, dynamic_buckets, dynamic_rows, hands_before
-from kibitz.poker.rules.rows import Rows
-from kibitz.poker.stitching.row_experts import RowExpert, begun, row_experts, stitched_rows, trained_expert
+from kibitz.poker.rules.rows import RowPlan
+from kibitz.poker.stitching.row_experts import begun, trained_expert
+from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.machines import Machine, machine_of
 from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.solvers.training import continued
+from kibitz.stitch import Expert, Limit, Solving, experts, static
 
 BASE, DYNAMIC, EACH, PAIRS, ALL = "Base", "Dynamic", "Static.S={i}", "Static.|S|=2", "Static.S=N"
 OLD, NEW = "like ACPC-09", "like ACPC-10"
 NAMES = (BASE, DYNAMIC, EACH, PAIRS, ALL, OLD, NEW)
+TABLES_OF_THREE = tuple(combinations(NAMES, 3))
 FILES = {BASE: "base", DYNAMIC: "dynamic", EACH: "each", PAIRS: "pairs", ALL: "all", OLD: "acpc-09", NEW: "acpc-10"}
 SEATS: Mapping[str, Any] = {EACH: "each", PAIRS: [[0, 1], [1, 2], [2, 0]], ALL: "all", NEW: "all"}
 ONTO = {EACH: BASE, PAIRS: BASE, ALL: BASE, NEW: "the base of ACPC-10"}  # what experts are stitched onto
@@ -39,12 +43,13 @@ STAGES = (0.125, 0.25, 0.5, 1.0)  # of its training, at which Base is put aside
 # Infosets of an expert, for each hour of the whole. Experts that are too fine for their training lose to their base
 # (`by_training`): one with fewer than an iteration for each of its infosets does.
 EXPERTS_AN_HOUR = 500_000
+PREFIXES = f"prefix({', '.join(PARTS)})"
 ROOM = 6 << 30  # bytes that are left free beside strategies that were read before; a training takes half of it
 LOCAL_DEALS = 200  # of local best response, which takes a tenth of a second a hand
 
 
 @dataclass(frozen=True)
-class Setting:
+class ThreePlayerSetting:
     """What is run, as plain data."""
 
     game: str
@@ -84,137 +89,129 @@ def unit_of(machine: Any) -> float:
 # Training
 
 
-def rows_of(name: str, setting: Setting) -> Rows:
+def rows_of(name: str, setting: ThreePlayerSetting) -> RowPlan:
     """Which rows a strategy has that is trained in one computation."""
     if name == DYNAMIC:
         return dynamic_rows(*dynamic_buckets(setting.machine, PARTS, setting.limit), PARTS)
     if name == BASE:
-        return Rows((base_buckets(setting.machine, setting.limit),))
+        return RowPlan((base_buckets(setting.machine, setting.limit),))
     first = hands_before(setting.machine)
     _, flop, turn, river = decisions_in(setting.machine, ())[0]
     if name == OLD:  # the same number in each round
         most = max(1, (setting.limit - first) // (flop + turn + river))
-        return Rows((FORGETFUL.format(first, most, most, most),))
+        return RowPlan((FORGETFUL.format(first, most, most, most),))
     share = min(1.0, setting.limit / 2 / (NEW_COUNTS[0] * flop + NEW_COUNTS[1] * turn))  # of a small limit half
     after, last = [max(1, int(share * n)) for n in NEW_COUNTS[:2]], NEW_COUNTS[2]
     left = setting.limit - after[0] * flop - after[1] * turn
-    return Rows((CLUSTERS.format(first, *after, max(1, min(last, left // river))),))
+    return RowPlan((CLUSTERS.format(first, *after, max(1, min(last, left // river))),))
 
 
-def trained(name: str, file: str, *given: Any) -> dict[str, Any]:
+def trained(name: str, file: str, *setting_fields: Any) -> dict[str, Any]:
     """A strategy of one computation: trained, or found trained for long enough. Base is put aside on the way."""
-    setting = Setting(*given)
+    setting = ThreePlayerSetting(*setting_fields)
     path, wanted = setting.path(file), setting.spent(name)
     rows = rows_of(name, setting)
-    found, saver = begun(path, rows, -1, lambda: RowBlueprint.laid_out(setting.machine, rows, setting.seed),
-                         game=setting.machine)  # fmt: skip
+    blueprint, saver = begun(path, rows, -1, lambda: placed_blueprint(setting.machine, rows, setting.seed),
+                             game=setting.machine)  # fmt: skip
     for stage, share in enumerate(STAGES if name == BASE else STAGES[-1:]):
-        moved = found.seconds < share * wanted
-        if moved and continued(found, saver, None, share * wanted - found.seconds, cores()):
+        moved = blueprint.seconds < share * wanted
+        if moved and continued(blueprint, saver, None, share * wanted - blueprint.seconds):
             raise KeyboardInterrupt
         aside = setting.path(f"{file}-{stage}")
         if name == BASE and share < 1 and (moved or not (aside / "manifest.json").exists()):
-            found.played().save(aside, lambda meta: True)
-    found.played().save(setting.path(f"{file}-played"), lambda meta: True)
-    return facts(name, found)
+            blueprint.played().save(aside, lambda meta: True)
+    blueprint.played().save(setting.path(f"{file}-played"), lambda meta: True)
+    return facts(name, blueprint)
 
 
-def facts(name: str, made: RowBlueprint) -> dict[str, Any]:
-    now = made.progress()
+def facts(name: str, blueprint: Blueprint) -> dict[str, Any]:
+    now, layout = blueprint.progress(), layout_of(blueprint)
     return {
-        "name": name, "buckets": made.abstraction, "infosets": made.layout.size, "columns": made.layout.columns,
-        "bytes": made.nbytes, "iterations": now.iteration, "decisions": now.visited, "seconds": now.seconds,
+        "name": name, "buckets": blueprint.abstraction, "infosets": layout.size, "columns": layout.columns,
+        "bytes": blueprint.nbytes, "iterations": now.iteration, "decisions": now.visited, "seconds": now.seconds,
     }  # fmt: skip
 
 
-def experts_of(name: str, setting: Setting, base: RowBlueprint) -> list[RowExpert]:
+def experts_of(name: str, setting: ThreePlayerSetting, base: Blueprint) -> list[Expert]:
     if name != NEW:
-        return row_experts(base, PARTS, SEATS[name], limit=setting.limit, room=setting.experts)
-    found = []
+        return experts(base.machine.rules, base, PREFIXES, SEATS[name], Limit(setting.limit, setting.experts))
+    inside = {}
     for part in PARTS:  # as the competition's winner divides them
         decisions = decisions_in(base.machine, (part,))[1][1:]
         whole = sum(count * n for count, n in zip(decisions, NEW_SHARES, strict=True))
         share = min(1.0, setting.experts / whole)
-        inside = FORGETFUL.format(hands_before(base.machine), *(max(1, int(share * n)) for n in NEW_SHARES))
-        found += row_experts(base, (part,), SEATS[name], inside=inside)
-    return found
+        counts = [max(1, int(share * n)) for n in NEW_SHARES]
+        inside[part] = FORGETFUL.format(hands_before(base.machine), *counts)
+    return experts(base.machine.rules, base, PREFIXES, SEATS[name], inside)
 
 
 def base_file(name: str) -> str:
     return "acpc-10-base" if name == NEW else FILES[BASE]
 
 
-def taught(name: str, number: int, *given: Any) -> dict[str, Any]:
+def taught(name: str, number: int, *setting_fields: Any) -> dict[str, Any]:
     """One expert of a strategy: trained, or found trained for long enough."""
-    setting = Setting(*given)
+    setting = ThreePlayerSetting(*setting_fields)
     base = played(base_file(name), setting)
     of = experts_of(name, setting, base)[number]
     folder = Path(setting.folder) / FILES[name]
-    made = trained_expert(base, of, folder, seconds=setting.spent(name), seed=setting.seed + number)
-    small = folder / f"{of.name}-played.blueprint"
-    made.played().save(small, lambda meta: True)
-    return {**facts(name, made), "part": of.part, "seats": list(of.seats), "keeps": list(of.keeps),
+    blueprint = trained_expert(base, of, Solving(keep=folder, seconds=setting.spent(name), seed=setting.seed + number))
+    small = folder / f"{of.file}-played.blueprint"
+    blueprint.played().save(small, lambda meta: True)
+    return {**facts(name, blueprint), "part": of.name, "seats": list(of.seats), "keeps": list(of.keeps),
             "buckets": of.buckets, "small": small.name}  # fmt: skip
 
 
-def played(file: str, setting: Setting) -> RowBlueprint:
+def played(file: str, setting: ThreePlayerSetting) -> Blueprint:
     """A strategy in bytes."""
     name = file if file.rpartition("-")[2].isdecimal() and file.startswith(FILES[BASE] + "-") else f"{file}-played"
     path = setting.path(name)
-    made = (path / "manifest.json").stat().st_mtime_ns
+    written = (path / "manifest.json").stat().st_mtime_ns
     known = _READ.get(path)
-    if known is None or known[0] != made:
+    if known is None or known[0] != written:
         if free_memory() < ROOM:
             _READ.clear()
-        found = load_blueprint(path, compact=True, game=setting.machine)
-        assert isinstance(found, RowBlueprint)
-        known = _READ[path] = (made, found)
+        known = _READ[path] = (written, load_blueprint(path, compact=True, game=setting.machine))
     return known[1]
 
 
 # Strategies that tables share, and when they were written: reading one, with its buckets and all checksums, takes as
 # long as a table's match.
-_READ: dict[Path, tuple[int, RowBlueprint]] = {}
+_READ: dict[Path, tuple[int, Blueprint]] = {}
 
 
-def joined(name: str, *given: Any) -> dict[str, Any]:
+def joined(name: str, *setting_fields: Any) -> dict[str, Any]:
     """A base with its experts, in bytes."""
-    setting = Setting(*given)
+    setting = ThreePlayerSetting(*setting_fields)
     base = played(base_file(name), setting)
-    parts: dict[str, dict[int, RowBlueprint]] = {part: {} for part in PARTS}
+    parts: dict[str, dict[int, Blueprint]] = {part: {} for part in PARTS}
     for of in experts_of(name, setting, base):
-        path = Path(setting.folder) / FILES[name] / f"{of.name}-played.blueprint"
-        made = load_blueprint(path, compact=True, game=setting.machine)
-        assert isinstance(made, RowBlueprint)
-        parts[of.part].update(dict.fromkeys(of.keeps, made))
-    found = stitched(base, parts)
-    found.save(setting.path(f"{FILES[name]}-played"), lambda meta: True)
-    return {"name": name, "infosets": found.layout.size, "columns": found.layout.columns, "buckets": found.abstraction}
+        path = Path(setting.folder) / FILES[name] / f"{of.file}-played.blueprint"
+        expert = load_blueprint(path, compact=True, game=setting.machine)
+        parts[of.name].update(dict.fromkeys(of.keeps, expert))
+    whole = stitched(base, parts)
+    whole.save(setting.path(f"{FILES[name]}-played"), lambda meta: True)
+    return {"name": name, "infosets": whole.capacity, "columns": layout_of(whole).columns, "buckets": whole.abstraction}
 
 
 # Matches
 
 
-def tables_of_three() -> list[tuple[str, str, str]]:
-    """All combinations of three strategies."""
-    return list(combinations(NAMES, 3))
-
-
-def won(files: tuple[str, str, str], number: int, *given: Any) -> dict[str, Any]:
+def won(files: tuple[str, str, str], number: int, *setting_fields: Any) -> dict[str, Any]:
     """What three strategies win at one table: every deal in all six seatings."""
     from kibitz.evaluate.match import match
     from kibitz.play.agents import blueprint_agent
 
-    setting = Setting(*given)
+    setting = ThreePlayerSetting(*setting_fields)
     machine, unit = setting.machine, unit_of(setting.machine)
     players = {file: blueprint_agent(played(file, setting), machine, file) for file in dict.fromkeys(files)}
     began = time.perf_counter()
-    found = match(machine, *(players[file] for file in files), deals=setting.deals, seed=setting.seed + number)
+    result = match(machine, *(players[file] for file in files), deals=setting.deals, seed=setting.seed + number)
     return {
-        "files": list(files), "mean": [unit * score.mean for score in found.scores],
-        "error": [unit * (score.interval[1] - score.mean) for score in found.scores],
-        "seats": [[unit * score.mean for score in seats] for seats in found.seats],
-        "hands": found.deals * found.seatings, "seconds": time.perf_counter() - began,
+        "files": list(files), "mean": [unit * score.mean for score in result.scores],
+        "error": [unit * (score.interval[1] - score.mean) for score in result.scores],
+        "seats": [[unit * score.mean for score in seats] for seats in result.seats],
+        "hands": result.deals * result.seatings, "seconds": time.perf_counter() - began,
     }  # fmt: skip
 
 
@@ -224,33 +221,32 @@ def by_training(iterations: int, base_buckets: str, buckets: str, deals: int, ga
     from kibitz.play.agents import blueprint_agent
 
     machine = machine_of(game, how="rounds")
-    base = RowBlueprint.laid_out(machine, Rows((base_buckets,)), seed)
+    base = placed_blueprint(machine, RowPlan((base_buckets,)), seed)
     base.warm_up()
     base.train(iterations, None, cores())
-    made = stitched_rows(base.played(), PARTS, "all", buckets, iterations=iterations, seed=seed)
-    one, other = blueprint_agent(made, machine, ALL), blueprint_agent(base, machine, BASE)
+    whole = static(machine.rules, base.played(), PREFIXES, "all", buckets, iterations=iterations, seed=seed)
+    one, other = blueprint_agent(whole, machine, ALL), blueprint_agent(base, machine, BASE)
     score = match(machine, one, other, other, deals=deals, seed=seed).scores[0]
-    unit, inside = unit_of(machine), made.layout.infosets[1:]
+    unit, inside = unit_of(machine), layout_of(whole).infosets[1:]
     return {"iterations": iterations, "base": base_buckets, "buckets": buckets, "infosets": int(inside.sum()),
-            "mean": unit * score.mean, "error": unit * (score.interval[1] - score.mean)}  # fmt: skip
+            **score_in(unit, score)}  # fmt: skip
 
 
-def bounded(name: str, *given: Any) -> dict[str, Any]:
+def bounded(name: str, *setting_fields: Any) -> dict[str, Any]:
     """What a trained responder wins from two copies of a strategy: at most what a best response does."""
     from kibitz.play.agents import blueprint_agent
     from kibitz.play.lower_bound import lower_bound
     from kibitz.poker.whole.local_response import local_bound
 
-    setting = Setting(*given)
+    setting = ThreePlayerSetting(*setting_fields)
     unit = unit_of(setting.machine)
     target = blueprint_agent(played(FILES[name], setting), setting.machine, name)
     seconds = max(1.0, setting.spent(BASE) / 10)
-    found = lower_bound(target, rows_of(BASE, setting).buckets[0], seconds=seconds, deals=setting.deals,
+    bound = lower_bound(target, rows_of(BASE, setting).buckets[0], seconds=seconds, deals=setting.deals,
                         seed=setting.seed + 300)  # fmt: skip
-    score = found.result.scores[0]
-    near = local_bound(target, min(setting.deals, LOCAL_DEALS), setting.seed + 400).scores[0]
+    score = bound.result.scores[0]
+    near = score_in(unit, local_bound(target, min(setting.deals, LOCAL_DEALS), setting.seed + 400).scores[0])
     return {
-        "name": name, "mean": unit * score.mean, "error": unit * (score.interval[1] - score.mean),
-        "local": unit * near.mean, "local_error": unit * (near.interval[1] - near.mean),
-        "iterations": found.iterations, "buckets": found.abstraction, "seconds": seconds,
+        "name": name, **score_in(unit, score), "local": near["mean"], "local_error": near["error"],
+        "iterations": bound.iterations, "buckets": bound.abstraction, "seconds": seconds,
     }  # fmt: skip

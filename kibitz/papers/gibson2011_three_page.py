@@ -10,37 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kibitz.papers import gibson2011_three as training
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison, measured
-from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.gibson2011_three import (
-    ALL,
-    BASE,
-    DYNAMIC,
-    EACH,
-    EXPERTS_AN_HOUR,
-    FILES,
-    NAMES,
-    NEW,
-    OLD,
-    ONTO,
-    PAIRS,
-    SEATS,
-    STAGES,
-    Setting,
-    base_file,
-    bounded,
-    by_training,
-    experts_limit,
-    joined,
-    tables_of_three,
-    taught,
-    trained,
-    won,
-)
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.gibson2011_three import FILES, ONTO, SEATS, STAGES, ThreePlayerSetting
 from kibitz.papers.holdem import arguments
 from kibitz.papers.runs import Answers, Run
-from kibitz.report.figures import Curves, Line, Panel, Sheet
+from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
 
+BASE, DYNAMIC, EACH, PAIRS, ALL, OLD, NEW = NAMES = training.NAMES
 TITLE = "Gibson & Szafron 2011, On Strategy Stitching in Large Extensive Form Multiplayer Games: hold'em for three"
 SOURCE = "Gibson & Szafron 2011, Sec. 6"
 GAME, LIMIT, HOURS, DEALS = "poker(file=holdem.limit.3p)", 162_000_000, 2.0, 500_000
@@ -58,10 +36,10 @@ SMALL_ITERATIONS, SMALL_DEALS = (20_000, 80_000, 320_000), 200_000
 
 
 @dataclass(frozen=True)
-class Results:
-    """All that was found; thousandths of a big blind a hand."""
+class ThreePlayerResults:
+    """All figures; thousandths of a big blind a hand."""
 
-    setting: Setting
+    setting: ThreePlayerSetting
     strategies: dict[str, dict[str, Any]]
     experts: list[dict[str, Any]]
     tables: dict[tuple[str, ...], dict[str, Any]]
@@ -72,9 +50,9 @@ class Results:
 
     def earns(self, name: str) -> tuple[float, float]:
         """The mean over all tables that it sits at, and its 95% interval; tables have deals of their own."""
-        found = [(each, list(names).index(name)) for names, each in self.tables.items() if name in names]
-        mean = sum(each["mean"][k] for each, k in found) / len(found)
-        return mean, sum(each["error"][k] ** 2 for each, k in found) ** 0.5 / len(found)
+        tables = [(each, list(names).index(name)) for names, each in self.tables.items() if name in names]
+        mean = sum(each["mean"][k] for each, k in tables) / len(tables)
+        return mean, sum(each["error"][k] ** 2 for each, k in tables) ** 0.5 / len(tables)
 
     def alone(self, name: str, other: str) -> tuple[float, float]:
         """What one wins from two copies of another."""
@@ -82,53 +60,54 @@ class Results:
         return each["mean"][0], each["error"][0]
 
 
-def setting_of(plan: Plan) -> Setting:
+def setting_of(plan: PaperPlan) -> ThreePlayerSetting:
     folder = Path(plan.folder) / "holdem3"
     if plan.quick:
         seconds = 3600 * TRAINING * TINY_HOURS
-        return Setting(TINY, TINY_LIMIT, 200_000, seconds, TINY_DEALS, f"{folder}-quick", plan.seed)
+        return ThreePlayerSetting(TINY, TINY_LIMIT, 200_000, seconds, TINY_DEALS, f"{folder}-quick", plan.seed)
     hours, limit = plan.hours or HOURS, plan.limit or LIMIT
-    return Setting(GAME, limit, experts_limit(limit, hours), 3600 * TRAINING * hours, DEALS, str(folder), plan.seed)
+    experts = training.experts_limit(limit, hours)
+    return ThreePlayerSetting(GAME, limit, experts, 3600 * TRAINING * hours, DEALS, str(folder), plan.seed)
 
 
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: PaperPlan) -> list[Run]:
     """What has to be there before others comes first. Training takes all cores."""
     setting = setting_of(plan)
-    given = arguments(setting)
-    whole = [(name, FILES[name]) for name in (BASE, DYNAMIC, OLD)] + [(ONTO[NEW], base_file(NEW))]
+    of = arguments(setting)
+    whole = [(name, FILES[name]) for name in (BASE, DYNAMIC, OLD)] + [(ONTO[NEW], training.base_file(NEW))]
     pairs = [(name, BASE) for name in NAMES if name != BASE] + [(BASE, ALL)]
     last = FILES[BASE]
     small = [(SMALL_ITERATIONS[0] // 10, SMALL_EXPERTS[0], TINY_DEALS)] if plan.quick else [
         (count, buckets, SMALL_DEALS) for count in SMALL_ITERATIONS for buckets in SMALL_EXPERTS
     ]  # fmt: skip
     return [
-        Run(STRATEGIES, trained, [(*each, *given) for each in whole]),
-        Run(EXPERTS, taught, [(name, k, *given) for name, count in COUNT.items() for k in range(count)]),
-        Run(STITCHED, joined, [(name, *given) for name in SEATS]),
-        Run(TABLES, won, [(tuple(FILES[name] for name in each), k, *given)
-                          for k, each in enumerate(tables_of_three())]),
-        Run(COPIES, won, [((FILES[one], FILES[two], FILES[two]), 100 + k, *given)
+        Run(STRATEGIES, training.trained, [(*each, *of) for each in whole]),
+        Run(EXPERTS, training.taught, [(name, k, *of) for name, count in COUNT.items() for k in range(count)]),
+        Run(STITCHED, training.joined, [(name, *of) for name in SEATS]),
+        Run(TABLES, training.won, [(tuple(FILES[name] for name in each), k, *of)
+                          for k, each in enumerate(training.TABLES_OF_THREE)]),
+        Run(COPIES, training.won, [((FILES[one], FILES[two], FILES[two]), 100 + k, *of)
                           for k, (one, two) in enumerate(pairs)]),
-        Run(COURSE, won, [((f"{last}-{stage}", last, last), 200 + stage, *given) for stage in range(len(STAGES) - 1)]),
-        Run(BOUNDS, bounded, [(name, *given) for name in (BASE, ALL)]),
-        Run(FINENESS, by_training, [(count, SMALL_BASE, buckets, deals, TINY, plan.seed)
+        Run(COURSE, training.won, [((f"{last}-{stage}", last, last), 200 + stage, *of)
+                                   for stage in range(len(STAGES) - 1)]),
+        Run(BOUNDS, training.bounded, [(name, *of) for name in (BASE, ALL)]),
+        Run(FINENESS, training.by_training, [(count, SMALL_BASE, buckets, deals, TINY, plan.seed)
                                     for count, buckets, deals in small]),
     ]  # fmt: skip
 
 
-def gather(plan: Plan, found: Answers) -> Results:
-    setting = setting_of(plan)
+def gather(plan: PaperPlan, answers: Answers) -> ThreePlayerResults:
     named = {file: name for name, file in FILES.items()}
 
-    def by_name(answers: Sequence[dict[str, Any]]) -> dict[tuple[str, ...], dict[str, Any]]:
-        return {tuple(named[file] for file in each["files"]): each for each in answers}
+    def by_name(run: str) -> dict[tuple[str, ...], dict[str, Any]]:
+        return {tuple(named[file] for file in each["files"]): each for each in answers[run]}
 
-    whole = {each["name"]: each for each in (*found[STRATEGIES], *found[STITCHED])}
-    return Results(setting, whole, found[EXPERTS], by_name(found[TABLES]), by_name(found[COPIES]), found[COURSE],
-                   found[BOUNDS], found[FINENESS])  # fmt: skip
+    whole = {each["name"]: each for each in (*answers[STRATEGIES], *answers[STITCHED])}
+    return ThreePlayerResults(setting_of(plan), whole, answers[EXPERTS], by_name(TABLES), by_name(COPIES),
+                              answers[COURSE], answers[BOUNDS], answers[FINENESS])  # fmt: skip
 
 
-def claims(r: Results) -> Iterator[Claim]:
+def claims(r: ThreePlayerResults) -> Iterator[Claim]:
     """What the paper says of Table 2, three players. Strategies sit at tables together, so that their earnings are not
     independent: the interval of a difference is at most the sum of both."""
 
@@ -151,7 +130,7 @@ def claims(r: Results) -> Iterator[Claim]:
     yield more(PAIRS, EACH, OURS)
 
 
-def table(r: Results) -> Sheet:
+def table(r: ThreePlayerResults) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for name in NAMES:
         mean, error = r.earns(name)
@@ -170,17 +149,15 @@ def table(r: Results) -> Sheet:
     )  # fmt: skip
 
 
-def sizes(r: Results) -> Sheet:
-    rows: list[tuple[str, ...]] = []
-    for name in (BASE, DYNAMIC, OLD, ONTO[NEW]):
-        each = r.strategies[name]
-        rows.append(_training(name, each))
+def sizes(r: ThreePlayerResults) -> Sheet:
+    alone = (BASE, DYNAMIC, OLD, ONTO[NEW])
+    rows = [_training(name, r.strategies[name]) for name in alone]
     for name in SEATS:
         every = [each for each in r.experts if each["name"] == name]
         for part in dict.fromkeys(each["part"] for each in every):
-            of = [each for each in every if each["part"] == part]
-            rows.append(_training(f"{name}: {part}" + f" ({len(of)} experts)" * (len(of) > 1), of[0]))
-    whole = [*(r.strategies[name] for name in (BASE, DYNAMIC, OLD, ONTO[NEW])), *r.experts]
+            same = [each for each in every if each["part"] == part]
+            rows.append(_training(f"{name}: {part}" + f" ({len(same)} experts)" * (len(same) > 1), same[0]))
+    whole = [*(r.strategies[name] for name in alone), *r.experts]
     rate = sum(each["decisions"] for each in whole) / sum(each["seconds"] for each in whole)
     return Sheet(
         "Training",
@@ -194,87 +171,73 @@ def _training(name: str, each: dict[str, Any]) -> tuple[str, ...]:
             f"{each['decisions'] / each['infosets']:.1f}", f"{each['seconds']:.0f}")  # fmt: skip
 
 
-def course(r: Results) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (f"{share:g}", f"{each['mean'][0]:.2f} ± {each['error'][0]:.2f}")
-        for share, each in zip(STAGES, r.course, strict=False)
-    ]  # fmt: skip
+def course(r: ThreePlayerResults) -> Sheet:
     return Sheet(
-        "Base by training time", ("share of the training", "wins from two copies of Base"), rows,
+        "Base by training time", ("share of the training", "wins from two copies of Base"),
+        [(f"{share:g}", f"{each['mean'][0]:.2f} ± {each['error'][0]:.2f}")
+         for share, each in zip(STAGES, r.course, strict=False)],
         "What is put aside on the way plays the end of its training: what longer training is worth.",
     )  # fmt: skip
 
 
-def bounds(r: Results) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (each["name"], f"{each['mean']:.1f} ± {each['error']:.1f}", f"{each['local']:.0f} ± {each['local_error']:.0f}",
-         f"{each['iterations']:,}", each["buckets"])
-        for each in r.bounds
-    ]  # fmt: skip
+def bounds(r: ThreePlayerResults) -> Sheet:
     return Sheet(
         "How good they are, from below",
         ("strategy", "a responder wins from two copies", "local best response wins", "iterations of the responder",
-         "its buckets"), rows,
+         "its buckets"),
+        [(each["name"], f"{each['mean']:.1f} ± {each['error']:.1f}", f"{each['local']:.0f} ± {each['local_error']:.0f}",
+          f"{each['iterations']:,}", each["buckets"]) for each in r.bounds],
         "A responder learns against two frozen copies for a tenth of Base's training; local best response knows their "
         "strategy and looks one action ahead. A best response wins at least as much.",
     )  # fmt: skip
 
 
-def fineness(r: Results) -> Sheet:
+def fineness(r: ThreePlayerResults) -> Sheet:
     counts = list(dict.fromkeys(each["iterations"] for each in r.fineness))
     by_size: dict[tuple[str, int], dict[int, str]] = {}
     for each in r.fineness:
-        told = f"{each['mean']:.1f} ± {each['error']:.1f}"
-        by_size.setdefault((each["buckets"], each["infosets"]), {})[each["iterations"]] = told
-    rows: list[tuple[str, ...]] = [
-        (buckets, f"{infosets:,}", *(found.get(count, "") for count in counts))
-        for (buckets, infosets), found in by_size.items()
-    ]
+        cell = f"{each['mean']:.1f} ± {each['error']:.1f}"
+        by_size.setdefault((each["buckets"], each["infosets"]), {})[each["iterations"]] = cell
     return Sheet(
         f"How fine experts may be: what {ALL} wins from two copies of Base on a deck of 16 cards, by iterations",
-        ("buckets of experts", "infosets of all experts", *(f"{count:,}" for count in counts)), rows,
+        ("buckets of experts", "infosets of all experts", *(f"{count:,}" for count in counts)),
+        [(buckets, f"{infosets:,}", *(cells.get(count, "") for count in counts))
+         for (buckets, infosets), cells in by_size.items()],
         f"Base is within {r.fineness[0]['base']}; Base and each expert had as many iterations as a column says. The "
         "finer experts are the longer they need until they beat the base that they are stitched onto; until then what "
         "they do in rows that were hardly visited is noise.",
     )  # fmt: skip
 
 
-def trained_for(r: Results) -> float:
-    """Iterations for each infoset, of the expert of S=N that had least."""
-    return min(float(each["iterations"] / each["infosets"]) for each in r.experts if each["name"] == ALL)
-
-
-def verdict(r: Results) -> str:
+def verdict(r: ThreePlayerResults) -> str:
     """Whether S=N beats Base, and why not."""
     mean, error = r.alone(ALL, BASE)
-    told = f"{ALL} against two copies of {BASE}: {mean:.2f} ± {error:.2f}"
+    measured = f"{ALL} against two copies of {BASE}: {mean:.2f} ± {error:.2f}"
     if mean > error:
-        return f"{told}: it wins."
-    had = f"its experts had at least {trained_for(r):.2g} iterations for each of their infosets"
+        return f"{measured}: it wins."
+    least = min(float(each["iterations"] / each["infosets"]) for each in r.experts if each["name"] == ALL)
+    had = f"its experts had at least {least:.2g} iterations for each of their infosets"
     return (
-        f"{told}: it {'loses' if mean < -error else 'does not win more than the interval is wide'}, though {had}. On a "
-        "small deck the same code wins once experts are trained for long enough for how fine they are (below); more "
-        "--hours go on from here."
+        f"{measured}: it {'loses' if mean < -error else 'does not win more than the interval is wide'}, though {had}. "
+        "On a small deck the same code wins once experts are trained for long enough for how fine they are (below); "
+        "more --hours go on from here."
     )
 
 
-def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
+def page(plan: PaperPlan, r: ThreePlayerResults, claims: Sequence[Claim]) -> Page:
     setting, base = r.setting, r.strategies[BASE]
     shares = STAGES[: len(r.course)]
-    trained = [s for s in r.strategies.values() if "seconds" in s]
-    spent = sum(each["seconds"] for each in (*trained, *r.experts))
+    spent = sum(each.get("seconds", 0) for each in (*r.strategies.values(), *r.experts))
     line = Line(
         "Base", tuple(share * base["seconds"] for share in shares), tuple(each["mean"][0] for each in r.course),
         tuple(each["error"][0] / 1.96 for each in r.course),
     )  # fmt: skip
     return Page(
-        about=(
-            f"{setting.game}: percentile E[HS^2] buckets; before the flop hands as they are, up to suits, which are "
-            f"forgotten later; from the flop on with perfect recall. Base and Dynamic have at most {setting.limit:,} "
-            "infosets, experts "
-            f"{setting.experts:,}, in {', '.join(dict.fromkeys(e['part'] for e in r.experts))}. All training together "
-            f"took {spent:,.0f} seconds; the same command with more --hours goes on from here. {verdict(r)}"
-        ),
+        about=f"{setting.game}: percentile E[HS^2] buckets; before the flop hands as they are, up to suits, which are "
+        f"forgotten later; from the flop on with perfect recall. Base and Dynamic have at most {setting.limit:,} "
+        f"infosets, experts {setting.experts:,}, in {', '.join(dict.fromkeys(e['part'] for e in r.experts))}. All "
+        f"training together took {spent:,.0f} seconds; the same command with more --hours goes on from here. "
+        f"{verdict(r)}",
         departs=(
             f"Base had {base['iterations']:,} iterations of external sampling, "
             f"{base['decisions'] / base['infosets']:.0f} visits for each infoset: the paper ran 100 million for bases "
@@ -287,7 +250,7 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
         sheets=(table(r), sizes(r), course(r), bounds(r), fineness(r)),
         pictures=(
             Curves("holdem3", "Base by training time", "wins from two copies of Base, mbb/h",
-                   (Panel("share of the training", (line,)),), log_x=True, across="seconds of training"),
+                   (FigurePanel("share of the training", (line,)),), log_x=True, across="seconds of training"),
         ),
         figures={
             "unit": "milli-big-blinds a hand",
@@ -299,7 +262,8 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
 
 
 EXPERIMENT = Experiment(
-    "gibson2011", TITLE, Plan(starts=1), Plan(starts=1, quick=True), runs, gather, claims, page, unit="run",
+    "gibson2011", TITLE, PaperPlan(starts=1), PaperPlan(starts=1, quick=True), runs, gather, claims, page, unit="run",
     tables=("2",), ignores=("until", "iterations"), instead="--hours",
-    settings={"the share of --hours for training": TRAINING, "infosets of an expert for each hour": EXPERTS_AN_HOUR},
+    settings={"the share of --hours for training": TRAINING,
+              "infosets of an expert for each hour": training.EXPERTS_AN_HOUR},
 )  # fmt: skip

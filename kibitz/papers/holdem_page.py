@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kibitz.papers import holdem
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison, measured
-from kibitz.papers.experiment import Plan
-from kibitz.papers.holdem import (
-    Files,
-    Setting,
-    arguments,
-    earned,
-    exploited,
-    exploited_within,
-    is_earned,
-    is_exploited,
-    matched,
-    pairs,
-)
+from kibitz.papers.experiment import PaperPlan
+from kibitz.papers.holdem import Files, HoldemSetting
 from kibitz.papers.runs import Answers, Run
-from kibitz.report.figures import Sheet
+from kibitz.report.figures import Heat, Sheet
 
+GAME, TINY, DEALS = "poker(file=holdem.limit.2p)", "poker(file=holdem.limit.2p, ranks=4)", 5_000_000
 SOLVING, MATCHES, EXPLOITED = "strategies of hold'em", "matches", "exploitability"
 WITHIN = "exploitability in the abstract game"
 EXACT = "exact earnings"
+QUICK = PaperPlan(starts=1, iterations=200, quick=True)
 
 
 @dataclass(frozen=True)
-class Results:
-    """All that was found, thousandths of a big blind a hand."""
+class HoldemResults:
+    """All figures of a paper's strategies, in thousandths of a big blind a hand."""
 
-    setting: Setting
+    setting: HoldemSetting
     files: Files
     strategies: dict[str, dict[str, Any]]
     within: dict[str, float]  # exploitability in their abstract games, of those that are known
     won: dict[tuple[str, str], tuple[float, float]]  # (one, other) -> what the one wins, and the 95% interval
     exploit: dict[str, dict[str, Any]]  # of those that are known
     exact: dict[tuple[str, str], float]  # (one, other) -> what the one wins over all boards, if it is known
-    course: tuple[dict[str, Any], ...] = ()  # what iterations bring, where that was looked at
+    course: tuple[dict[str, Any], ...] = ()  # figures by iterations, where a paper has them
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -47,8 +40,8 @@ class Results:
 
     def earns(self, name: str) -> tuple[float, float]:
         """The mean over all others, and its 95% interval; matches are independent."""
-        found = [self.against(name, other) for other in self.names if other != name]
-        return sum(m for m, _ in found) / len(found), sum(e * e for _, e in found) ** 0.5 / len(found)
+        matches = [self.against(name, other) for other in self.names if other != name]
+        return sum(m for m, _ in matches) / len(matches), sum(e * e for _, e in matches) ** 0.5 / len(matches)
 
     def earns_exactly(self, name: str) -> float | None:
         """The mean over all others, if all of these are known."""
@@ -77,12 +70,11 @@ class Results:
         errors += [self.against(name, third)[1] for name in (one, other) for third in rest]
         return mean, sum(e * e for e in errors) ** 0.5 / (len(self.names) - 1)
 
-    def earns_more_exactly(self, one: str, other: str) -> float | None:
-        a, b = self.earns_exactly(one), self.earns_exactly(other)
-        return None if a is None or b is None else a - b
-
     def exploitability(self, name: str) -> float:
         return float(self.exploit[name]["exploitability"])
+
+    def exploitability_text(self, name: str) -> str:
+        return f"{self.exploitability(name):.2f}" if name in self.exploit else "not measured"
 
     @property
     def matrix(self) -> list[list[float]]:
@@ -91,8 +83,7 @@ class Results:
     def data(self) -> dict[str, Any]:
         """All figures as plain data."""
         return {
-            "strategies": self.strategies,
-            "abstract_exploitability": self.within,
+            "strategies": self.strategies, "abstract_exploitability": self.within,
             "matches": [{"one": a, "other": b, "mean": m, "error": e} for (a, b), (m, e) in self.won.items()],
             "earnings": {name: self.earns(name) for name in self.names},
             "exact": [{"one": a, "other": b, "mean": m} for (a, b), m in self.exact.items()],
@@ -100,47 +91,54 @@ class Results:
         }
 
 
-def measuring(
-    plan: Plan, setting: Setting, files: Files, tiny: str, device: str, within: dict[str, str]
-) -> list[Run]:  # fmt: skip
+def setting_for(plan: PaperPlan, limits: tuple[int, ...], tiny_limits: tuple[int, ...]) -> HoldemSetting:
+    """The whole game, or a deck of 16 cards for a quick look. limits: infosets of computations in either."""
+    folder = str(Path(plan.folder) / "holdem")
+    if plan.quick:
+        return HoldemSetting(TINY, tiny_limits, plan.iterations, 20_000, f"{folder}-quick")
+    return HoldemSetting(GAME, limits, plan.iterations, DEALS, folder)
+
+
+def measuring(plan: PaperPlan, setting: HoldemSetting, files: Files, device: str, within: dict[str, str]) -> list[Run]:
     """Matches; exploitability of some strategies in their abstract games; and best responses in the whole game where
-    they are quick, were asked for, or are in the cache. tiny: the game in which all is quick."""
-    given = arguments(setting)
-    found = [
-        Run(MATCHES, matched, [(files, *given)]),
-        Run(WITHIN, exploited_within, [(name, files[name], spec, device, *given) for name, spec in within.items()]),
+    they are quick, were asked for, or are in the cache."""
+    of = holdem.arguments(setting)
+    every = plan.exact or setting.game == TINY
+    measured = [name for name, file in files.items() if every or device == "gpu" or holdem.is_exploited(file, setting)]
+    known = [pair for pair in holdem.pairs(files) if every or holdem.is_earned(*pair, files, setting)]
+    return [
+        Run(MATCHES, holdem.matched, [(files, *of)]),
+        Run(WITHIN, holdem.exploited_within, [(name, files[name], spec, device, *of) for name, spec in within.items()]),
+        Run(EXPLOITED, holdem.exploited, [(name, files[name], device, *of) for name in measured]),
+        Run(EXACT, holdem.earned, [(one, other, files, device, *of) for one, other in known]),
     ]
-    asked = device == "gpu" or plan.exact or setting.game == tiny
-    measured = [name for name, file in files.items() if asked or is_exploited(file, setting)]
-    found.append(Run(EXPLOITED, exploited, [(name, files[name], device, *given) for name in measured]))
-    every = plan.exact or setting.game == tiny
-    known = [pair for pair in pairs(files) if every or is_earned(*pair, files, setting)]
-    found.append(Run(EXACT, earned, [(one, other, files, device, *given) for one, other in known]))
-    return found
 
 
-def gathered(setting: Setting, files: Files, found: Answers) -> Results:
-    won = {(each["one"], each["other"]): (each["mean"], each["error"]) for each in found[MATCHES][0]}
-    exploit = {each["name"]: each for each in found.get(EXPLOITED, [])}
-    strategies = [each for run, answers in found.items() if run.startswith(SOLVING) for each in answers]
-    within = {each["name"]: float(each["exploitability"]) for each in found[WITHIN]}
-    exact = {(each["one"], each["other"]): float(each["mean"]) for each in found.get(EXACT, [])}
-    return Results(setting, files, {each["name"]: each for each in strategies}, within, won, exploit, exact)
+def gathered(setting: HoldemSetting, files: Files, answers: Answers) -> HoldemResults:
+    strategies = [each for run, of in answers.items() if run.startswith(SOLVING) for each in of]
+    return HoldemResults(
+        setting, files, {each["name"]: each for each in strategies},
+        {each["name"]: float(each["exploitability"]) for each in answers[WITHIN]},
+        {(each["one"], each["other"]): (each["mean"], each["error"]) for each in answers[MATCHES][0]},
+        {each["name"]: each for each in answers.get(EXPLOITED, [])},
+        {(each["one"], each["other"]): float(each["mean"]) for each in answers.get(EXACT, [])},
+    )  # fmt: skip
 
 
-def beats(text: str, source: str, r: Results, one: str, other: str) -> Claim:
+def beats(text: str, source: str, r: HoldemResults, one: str, other: str) -> Claim:
     """That one strategy wins from another: over all boards if that is known, otherwise by their match."""
     return measured(text, source, r.against(one, other), r.exactly(one, other))
 
 
-def earns(text: str, source: str, r: Results, one: str, other: str, relation: str = ">") -> Claim:
+def earns(text: str, source: str, r: HoldemResults, one: str, other: str, relation: str = ">") -> Claim:
     """That one strategy earns more than another, or no more (<=), in the mean over all others."""
     (a, ea), (b, eb) = r.earns(one), r.earns(other)
-    exact, (_, error) = r.earns_more_exactly(one, other), r.earns_more(one, other)
-    told = f"{a:.2f} ± {ea:.2f} against {b:.2f} ± {eb:.2f}"
+    mine, theirs, (_, error) = r.earns_exactly(one), r.earns_exactly(other), r.earns_more(one, other)
+    exact = None if mine is None or theirs is None else mine - theirs
+    detail = f"{a:.2f} ± {ea:.2f} against {b:.2f} ± {eb:.2f}"
     if exact is not None:
-        told = f"{r.earns_exactly(one):.3f} against {r.earns_exactly(other):.3f} exactly (by match {told})"
-    return Claim(text, source, [Comparison(a, relation, b, error, exact)], unit=RUN, detail=told)
+        detail = f"{mine:.3f} against {theirs:.3f} exactly (by match {detail})"
+    return Claim(text, source, [Comparison(a, relation, b, error, exact)], unit=RUN, detail=detail)
 
 
 def less_exploitable(text: str, source: str, mine: float, other: float, relation: str = "<") -> Claim:
@@ -148,7 +146,7 @@ def less_exploitable(text: str, source: str, mine: float, other: float, relation
     return Claim(text, source, [Comparison(mine, relation, other)], unit=RUN, detail=f"{mine:.2f} against {other:.2f}")
 
 
-def matches_agree(r: Results) -> Claim:
+def matches_agree(r: HoldemResults) -> Claim:
     """That matches have the exact figures in their intervals, as often as they should."""
     within = [abs(mean - r.exact[pair]) <= error for pair, (mean, error) in r.won.items() if pair in r.exact]
     least = len(within) * 4 // 5
@@ -157,7 +155,7 @@ def matches_agree(r: Results) -> Claim:
     return Claim(text, OURS, [Comparison(sum(within), ">=", least)], unit=RUN, detail=detail)
 
 
-def exact_sheet(r: Results) -> Sheet:
+def exact_sheet(r: HoldemResults) -> Sheet:
     """What is known exactly, beside the matches."""
     rows: list[tuple[str, ...]] = [
         (f"{one} from {other}", f"{r.exact[one, other]:.3f}", f"{mean:.2f} ± {error:.2f}")
@@ -171,21 +169,45 @@ def exact_sheet(r: Results) -> Sheet:
     )  # fmt: skip
 
 
-def how_measured(r: Results) -> str:
+def sizes_sheet(r: HoldemResults, what: str, figure: Callable[[str], str], note: str, hidden: str = "") -> Sheet:
+    """Sizes of all strategies. what: the column beside the infosets, with a figure of each; hidden: the strategy whose
+    buckets are too many to be listed here."""
+    rows: list[tuple[str, ...]] = []
+    for name in r.names:
+        facts = r.strategies[name]
+        rows.append((
+            name, "" if name == hidden else str(facts["buckets"]), f"{facts['infosets']:,}", figure(name),
+            f"{min(facts['iterations']):,}", f"{r.within[name]:.2f}" if name in r.within else "",
+        ))  # fmt: skip
+    return Sheet("Sizes", ("strategy", "buckets", "infosets", what, "iterations of each", WITHIN), rows, note)
+
+
+def experts_sheet(r: HoldemResults, title: str, seats_head: str, names: Sequence[str]) -> Sheet:
+    """The experts of some stitched strategies."""
+    rows: list[tuple[str, ...]] = [
+        (f"{name}: {part}" if len(names) > 1 else str(part), ", ".join(map(str, seats)), str(buckets), f"{size:,}")
+        for name in names for part, seats, buckets, size in r.strategies[name]["experts"]
+    ]  # fmt: skip
+    return Sheet(title, ("part", seats_head, "buckets: of the base, and in the part", "infosets that move"), rows)
+
+
+def heat(r: HoldemResults, title: str, unit: str, means: str) -> Heat:
+    """What rows win from columns. means: the name of the column with the means over all others."""
+    return Heat("holdem", title, r.names, r.matrix, unit, ((means, [r.earns(name)[0] for name in r.names]),))
+
+
+def how_measured(r: HoldemResults) -> str:
     """Who found best responses, and how those that are missing can be found."""
     makers = sorted({each["by"] for each in r.exploit.values()})
     missing = [name for name in r.names if name not in r.exploit]
     text = f"Exploitability was measured exactly, over all boards, by {' and '.join(makers)}. " if makers else ""
     if missing:
+        path = r.setting.path(r.files[missing[0]])  # as a reader can type it, whatever folder it was made in
+        seen = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else Path(*path.parts[-3:])
         text += (
             f"That of {', '.join(missing)} was not measured: without a GPU a strategy takes a night. The same command "
             "with --exact does it and can be stopped and gone on with; or `kibitz evaluate "
-            f"{_seen(r.setting.path(r.files[missing[0]]))} --whole --device gpu` where there is one, "
+            f"{seen} --whole --device gpu` where there is one, "
             "whose cache of tables this command then takes."
         )
     return text
-
-
-def _seen(path: Path) -> str:
-    """A path as a reader can type it, whatever folder it was made in."""
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else Path(*path.parts[-3:]))

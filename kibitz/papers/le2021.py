@@ -8,15 +8,16 @@ So its conclusions are compared with MCCFR as defined, measured exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.papers import le2021_claims as claims_about
+from kibitz.papers import le2021_runs
 from kibitz.papers.claims import Claim
-from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.le2021_claims import DECKS, TABLES
 from kibitz.papers.le2021_course import ABSTRACTIONS, BASELINE, BY_STRENGTH, THESIS
 from kibitz.papers.le2021_runs import (
@@ -24,17 +25,12 @@ from kibitz.papers.le2021_runs import (
     LARGE,
     MODE_NAMES,
     MODES,
-    PLAN,
-    QUICK,
-    Converged,
-    Results,
-    Trained,
-    gather,
-    is_quick,
-    iterations_of,
-    runs,
+    AbstractionCurves,
+    ConvergenceCurves,
+    Curve,
+    ThesisResults,
 )
-from kibitz.report.figures import Curves, Panel, Sheet, Spread, line
+from kibitz.report.figures import Curves, FigurePanel, Line, Sheet, Spread, line
 
 TITLE = "A Game-theoretic Approach to the Card Game Toepen (Le 2021)"
 # The sizes of its abstractions that the thesis names or shows; the others follow from its rules.
@@ -42,109 +38,87 @@ SHOWN = {"naive": "4", "simple-history": "166", "simple-hand": "about 200,000", 
 NAMES = (BASELINE, *ABSTRACTIONS)
 
 
-def count_sheets(found: Mapping[str, Mapping[str, Mapping[bool, tuple[int, int]]]]) -> Iterator[Sheet]:
+def count_sheets(counted: Mapping[str, Mapping[str, Mapping[bool, tuple[int, int]]]]) -> Iterator[Sheet]:
     def both(pair: tuple[int, int]) -> str:
         return f"{sum(pair):,} ({pair[0]:,} + {pair[1]:,})"
 
     for table, kind, what in (("3.1", "null", "infosets"), ("3.2", BASELINE, "infosets after card isomorphism")):
         rows, same = [], 0
         for game, thesis in zip(GAMES, TABLES[table], strict=True):
-            pairs = found[str(game)][kind]
+            pairs = counted[str(game)][kind]
             ours = pairs[not game.betting]  # with betting the thesis did not make anybody follow suit
             same += sum(ours) == thesis
             cells = [f"{thesis:,}", both(ours), both(pairs[True])]
             if table == "3.2":
-                maximal = found[str(game)]["maximal"]
+                maximal = counted[str(game)]["maximal"]
                 cells += [f"{sum(maximal[not game.betting]):,}", f"{sum(maximal[True]):,}"]
             rows.append((str(game), *cells))
         head = ("suits/ranks/hand", "thesis", "as the thesis counted", "real rules")
         more = ("largest isomorphism: as the thesis", "largest isomorphism: real rules") if table == "3.2" else ()
         yield Sheet(
-            f"Table {table}: {what}, both players (player 1 + player 2)",
-            (*head, *more),
-            rows,
+            f"Table {table}: {what}, both players (player 1 + player 2)", (*head, *more), rows,
             f"{same} of {len(rows)} of the thesis' counts are met exactly. With betting they come from rules in which "
             "nobody has to follow suit; without betting from the real ones."
             + (" The largest isomorphism also resolves ties by the history." if table == "3.2" else ""),
             table=table,
-        )
+        )  # fmt: skip
 
 
-def size_sheet(trained: Mapping[bool, Trained]) -> Sheet:
-    names = (BASELINE, *ABSTRACTIONS)
-    rows = [(name, SHOWN.get(name, ""), *(f"{trained[m].sizes[name]:,}" for m in MODES)) for name in names]
+def size_sheet(trained: Mapping[bool, AbstractionCurves]) -> Sheet:
+    rows = [(name, SHOWN.get(name, ""), *(f"{trained[m].sizes[name]:,}" for m in MODES)) for name in NAMES]
     return Sheet(
-        "Rows of abstractions of 3/3/3 with betting",
-        ("abstraction", "thesis", *(MODE_NAMES[m] for m in MODES)),
-        rows,
+        "Rows of abstractions of 3/3/3 with betting", ("abstraction", "thesis", *(MODE_NAMES[m] for m in MODES)), rows,
         "The two by strength are ours: hands in 8 buckets by what they are worth under a solved strategy, with the "
         "whole history (strength) or with the cards played and the ante (strength-history).",
-    )
+    )  # fmt: skip
 
 
-def value_sheet(results: Results) -> Sheet:
-    rows: list[tuple[str, ...]] = []
-    for game, (value, fraction) in results.values.items():
-        rows.append((str(game), MODE_NAMES[True], f"{value:.6f}" + f" = {fraction}" * bool(fraction)))
-    for mode in MODES:
-        low, high = results.trained[mode].value
-        rows.append((str(LARGE), MODE_NAMES[mode], f"between {low:.4f} and {high:.4f}"))
+def value_sheet(results: ThesisResults) -> Sheet:
+    rows = [(str(game), MODE_NAMES[True], f"{value:.6f}" + f" = {fraction}" * bool(fraction))
+            for game, (value, fraction) in results.values.items()]  # fmt: skip
+    bounds = [(mode, *results.trained[mode].value) for mode in MODES]
+    rows += [(str(LARGE), MODE_NAMES[mode], f"between {low:.4f} and {high:.4f}") for mode, low, high in bounds]
     return Sheet(
-        "What the hand is worth to player 1, who leads",
-        ("suits/ranks/hand", "rules", "value"),
-        rows,
+        "What the hand is worth to player 1, who leads", ("suits/ranks/hand", "rules", "value"), rows,
         f"By the linear programme; for {LARGE} with betting what best responses leave open after pcfr+.",
-    )
+    )  # fmt: skip
 
 
-def end_sheet(small: Mapping[tuple[bool, bool], Mapping[str, Converged]]) -> Sheet:
+def end_sheet(small: Mapping[tuple[bool, bool], Mapping[str, ConvergenceCurves]]) -> Sheet:
     """NashConv in the end, by all who measure it."""
     rows = []
     for (betting, mode), games in small.items():
-        for deck, found in games.items():
+        for deck, c in games.items():
             name = f"{deck}, {'betting' if betting else 'no betting'}" + (", thesis mode" if not mode else "")
-            last = [found.real, found.even, found.seen, found.approximate]
-            cells = [Spread(tuple(curve.values[:, -1].tolist())).text_with_range(4) for curve in last]
-            rows.append((name, f"{found.uniform:.3f}", *cells))
+            last = [Spread(tuple(each.values[:, -1].tolist())) for each in (c.real, c.even, c.seen, c.approximate)]
+            rows.append((name, f"{c.uniform:.3f}", *(spread.text_with_range(4) for spread in last)))
     return Sheet(
         "NashConv after the last iteration (Table 4.1's games): mean ± sd [least, greatest]",
-        (
-            "game",
-            "uniform play",
-            "exact",
-            "tied cards evened out",
-            "for an opponent with the thesis' names of suits",
-            "the thesis' best response",
-        ),
-        rows,
+        ("game", "uniform play", "exact", "tied cards evened out", "for an opponent with the thesis' names of suits",
+         "the thesis' best response"), rows,
         "NashConv is what best responses of both players gain together; exploitability is half of it, and what the "
         "thesis calls exploitability is NashConv. Evened out: cards that are the same to a player but "
         "for names of suits are played equally often. The thesis' best response is a run of MCCFR for one player "
         "against the other's fixed strategy, so it is a lower bound and can be below zero.",
-    )
+    )  # fmt: skip
 
 
-def abstraction_sheet(trained: Mapping[bool, Trained]) -> Sheet:
+def abstraction_sheet(trained: Mapping[bool, AbstractionCurves]) -> Sheet:
     rows = []
     for mode in MODES:
         t = trained[mode]
-        for name in (BASELINE, *ABSTRACTIONS):
-            cells = [
-                _spread(t.score[name].values[:, -1], 4) if name != BASELINE else "0 by definition",
-                f"{t.reached[name].values[:, -1].mean():,.0f}",
-                f"{t.sizes[name]:,}",
-                _spread(t.gap[name].values[:, -1], 3),
-                _spread(np.array(t.even[name]), 3),
-            ]
-            rows.append((f"{name}, {MODE_NAMES[mode]}", *cells))
+        for name in NAMES:
+            score = "0 by definition" if name == BASELINE else _spread(t.score[name].values[:, -1], 4)
+            reached = t.reached[name].values[:, -1].mean()
+            rows.append((f"{name}, {MODE_NAMES[mode]}", score, f"{reached:,.0f}", f"{t.sizes[name]:,}",
+                         _spread(t.gap[name].values[:, -1], 3), _spread(np.array(t.even[name]), 3)))  # fmt: skip
     return Sheet(
         "Abstractions of 3/3/3 with betting after the last iteration: mean ± sd",
-        ("abstraction", "score", "rows reached", "of", "NashConv", "NashConv, tied cards evened out"),
-        rows,
+        ("abstraction", "score", "rows reached", "of", "NashConv", "NashConv, tied cards evened out"), rows,
         "Score: mean payoff against the non-abstracted strategy of the same repetition, as either player, exactly. "
         "NashConv: of the strategy as the real game plays it, exactly, both players together; the thesis could not "
         "compute it.",
-    )
+    )  # fmt: skip
 
 
 def _spread(values: NDArray[np.float64], digits: int) -> str:
@@ -154,78 +128,66 @@ def _spread(values: NDArray[np.float64], digits: int) -> str:
 # Pictures
 
 
-def nash_conv_curves(name: str, figure: str, found: Mapping[str, Mapping[str, Converged]], text: str) -> Curves:
-    panels = tuple(
-        Panel(
-            title,
-            tuple(
-                made
-                for deck in DECKS
-                for made in (
-                    line(deck, games[deck].real.looks, games[deck].real.values),
-                    line("", games[deck].approximate.looks, games[deck].approximate.values, True, deck),
-                )
-            ),
-        )
-        for title, games in found.items()
-    )
+def line_of(name: str, curve: Curve, dashed: bool = False, like: str = "") -> Line:
+    return line(name, curve.at, curve.values, dashed, like)
+
+
+def nash_conv_curves(figure: str, games: Mapping[str, Mapping[str, ConvergenceCurves]], text: str) -> Curves:
+    panels = []
+    for title, decks in games.items():
+        pairs = ((line_of(deck, decks[deck].real), line_of("", decks[deck].approximate, True, deck)) for deck in DECKS)
+        panels.append(FigurePanel(title, tuple(each for pair in pairs for each in pair)))
     return Curves(
-        name,
-        f"Figure {figure}: NashConv of MCCFR, hand size 2",
-        "NashConv, chips",
-        panels,
-        log_y=True,
-        palette=DECKS,
+        f"figure-{figure}", f"Figure {figure}: NashConv of MCCFR, hand size 2", "NashConv, chips", tuple(panels),
+        log_y=True, palette=DECKS, text=text,
         note="Lines: exact, mean and standard deviation. Dashes: the thesis' approximate best response, where "
         "it is above zero.",
-        text=text,
-    )
+    )  # fmt: skip
 
 
-def score_curves(name: str, figure: str, trained: Mapping[bool, Trained], names: Sequence[str], text: str) -> Curves:
-    panels = tuple(
-        Panel(
-            MODE_NAMES[mode],
-            tuple(line(each, trained[mode].score[each].looks, trained[mode].score[each].values) for each in names),
-            (("the non-abstracted strategy", 0.0),),
-        )
-        for mode in MODES
-    )
-    return Curves(
-        name,
-        f"Figure {figure}: score against the non-abstracted strategy of the same age",
-        "mean payoff a hand, chips",
-        panels,
-        palette=NAMES,
-        text=text,
-    )
+class AbstractionFigure(NamedTuple):
+    """A figure of curves of abstractions, a panel for each mode."""
+
+    name: str  # of the file
+    title: str
+    label: str
+    curves: str  # the field of AbstractionCurves that is drawn
+    names: Sequence[str]  # of abstractions
+    level: Callable[[AbstractionCurves], tuple[str, float]] | None = None  # a height with its name
+    log_x: bool = True
+    log_y: bool = False
 
 
-def other_curves(
-    name: str,
-    title: str,
-    label: str,
-    trained: Mapping[bool, Trained],
-    what: str,
-    names: Sequence[str],
-    text: str,
-    levels: bool = False,
-    log_x: bool = True,
-    log_y: bool = False,
-) -> Curves:
+def abstraction_curves(figure: AbstractionFigure, trained: Mapping[bool, AbstractionCurves], text: str) -> Curves:
     panels = []
     for mode in MODES:
-        curves = getattr(trained[mode], what)
-        lines = tuple(line(each, curves[each].looks, curves[each].values) for each in names)
-        top = ((f"all {trained[mode].sizes[BASELINE]:,} of {BASELINE}", float(trained[mode].sizes[BASELINE])),)
-        panels.append(Panel(MODE_NAMES[mode], lines, top if levels else ()))
-    return Curves(name, title, label, tuple(panels), log_x, log_y, NAMES, text=text)
+        curves = getattr(trained[mode], figure.curves)
+        lines = tuple(line_of(name, curves[name]) for name in figure.names)
+        levels = () if figure.level is None else (figure.level(trained[mode]),)
+        panels.append(FigurePanel(MODE_NAMES[mode], lines, levels))
+    return Curves(figure.name, figure.title, figure.label, tuple(panels), figure.log_x, figure.log_y, NAMES, text=text)
+
+
+def score_figure(number: str, names: Sequence[str]) -> AbstractionFigure:
+    return AbstractionFigure(
+        f"figure-{number}", f"Figure {number}: score against the non-abstracted strategy of the same age",
+        "mean payoff a hand, chips", "score", names, lambda trained: ("the non-abstracted strategy", 0.0),
+    )  # fmt: skip
+
+
+REACHED = AbstractionFigure(
+    "figure-4.5", "Figure 4.5: rows reached in training", "rows", "reached",
+    (BASELINE, "simple-hand", *THESIS[3:], *BY_STRENGTH),
+    lambda trained: (f"all {trained.sizes[BASELINE]:,} of {BASELINE}", float(trained.sizes[BASELINE])), log_x=False,
+)  # fmt: skip
+NASH_CONV = AbstractionFigure("nash-conv", "NashConv of all abstractions in the real game (not in the thesis)",
+                              "NashConv, chips", "gap", NAMES, log_y=True)  # fmt: skip
 
 
 # All of it
 
 
-def page(plan: Plan, results: Results, claims: Sequence[Claim]) -> Page:
+def page(plan: PaperPlan, results: ThesisResults, claims: Sequence[Claim]) -> Page:
     """Both tables and all figures."""
     trained, small = results.trained, results.small
     return Page(
@@ -241,13 +203,8 @@ def page(plan: Plan, results: Results, claims: Sequence[Claim]) -> Page:
             "without following suit, and from other updates: they are no targets, and are not drawn.",
         ),
         notes=(claims_about.tied_suits(results),),
-        sheets=(
-            *count_sheets(results.counted),
-            size_sheet(trained),
-            value_sheet(results),
-            end_sheet(small),
-            abstraction_sheet(trained),
-        ),
+        sheets=(*count_sheets(results.counted), size_sheet(trained), value_sheet(results), end_sheet(small),
+                abstraction_sheet(trained)),
         pictures=pictures(results, claims),
         figures={
             "unit": "chips",
@@ -265,11 +222,11 @@ def page(plan: Plan, results: Results, claims: Sequence[Claim]) -> Page:
             "abstractions": {MODE_NAMES[mode]: trained_data(t) for mode, t in trained.items()},
         },
         summary=claims_about.summary(claims),
-    )
+    )  # fmt: skip
 
 
-def about(plan: Plan) -> str:
-    half, evaluation = iterations_of(plan)
+def about(plan: PaperPlan) -> str:
+    half, evaluation = le2021_runs.iterations_of(plan)
     hurried = (
         f" This is a quick look: {plan.starts} repetitions of {half:,} and {plan.iterations:,} iterations, where the "
         "thesis has 15 of 50,000 and 100,000; most conclusions are about longer runs."
@@ -279,73 +236,42 @@ def about(plan: Plan) -> str:
         f"of Table 4.1 for {half:,} iterations, and 3 suits, 3 ranks, hand size 3 with betting for "
         f"{plan.iterations:,} under the thesis' renaming of suits (non-abstracted), its six abstractions and two of "
         f"ours. The thesis' best responses take {evaluation:,} iterations for the small games. Games with betting are "
-        "played by the real rules and in thesis "
-        "mode, in which nobody has to follow suit." + hurried * is_quick(plan)
+        "played by the real rules and in thesis mode, in which nobody has to follow suit." + hurried * plan.quick
     )
 
 
-def pictures(results: Results, found: Sequence[Claim]) -> tuple[Curves, ...]:
+def pictures(results: ThesisResults, claims: Sequence[Claim]) -> tuple[Curves, ...]:
     def text(figure: str) -> str:
-        return claims_about.paragraph(figure, results, found)
+        return claims_about.paragraph(figure, results, claims)
 
     small, trained = results.small, results.trained
-    simple, advanced = THESIS[:3], THESIS[3:]
+    betting = {f"betting, {MODE_NAMES[m]}": small[True, m] for m in MODES}
     return (
-        nash_conv_curves("figure-4.1", "4.1", {"no betting": small[False, True]}, text("Fig. 4.1")),
-        nash_conv_curves(
-            "figure-4.2", "4.2", {f"betting, {MODE_NAMES[m]}": small[True, m] for m in MODES}, text("Fig. 4.2")
-        ),
-        score_curves("figure-4.3", "4.3", trained, simple, text("Fig. 4.3")),
-        score_curves("figure-4.4", "4.4", trained, (*advanced, *BY_STRENGTH), text("Fig. 4.4")),
-        other_curves(
-            "figure-4.5",
-            "Figure 4.5: rows reached in training",
-            "rows",
-            trained,
-            "reached",
-            (BASELINE, "simple-hand", *advanced, *BY_STRENGTH),
-            text("Fig. 4.5"),
-            levels=True,
-            log_x=False,
-        ),
-        other_curves(
-            "nash-conv",
-            "NashConv of all abstractions in the real game (not in the thesis)",
-            "NashConv, chips",
-            trained,
-            "gap",
-            (BASELINE, *ABSTRACTIONS),
-            text("nash_conv"),
-            log_y=True,
-        ),
+        nash_conv_curves("4.1", {"no betting": small[False, True]}, text("Fig. 4.1")),
+        nash_conv_curves("4.2", betting, text("Fig. 4.2")),
+        abstraction_curves(score_figure("4.3", THESIS[:3]), trained, text("Fig. 4.3")),
+        abstraction_curves(score_figure("4.4", (*THESIS[3:], *BY_STRENGTH)), trained, text("Fig. 4.4")),
+        abstraction_curves(REACHED, trained, text("Fig. 4.5")),
+        abstraction_curves(NASH_CONV, trained, text("nash_conv")),
     )
 
 
-def converged_data(c: Converged) -> dict[str, Any]:
-    return {
-        "uniform": c.uniform,
-        "exact": {"at": list(c.real.looks), "runs": c.real.values.tolist()},
-        "tied_cards_evened_out": {"at": list(c.even.looks), "runs": c.even.values.tolist()},
-        "thesis_names_of_suits": {"at": list(c.seen.looks), "runs": c.seen.values.tolist()},
-        "thesis_best_response": {"at": list(c.approximate.looks), "runs": c.approximate.values.tolist()},
-    }
+def converged_data(c: ConvergenceCurves) -> dict[str, Any]:
+    return {"uniform": c.uniform, "exact": c.real.data(), "tied_cards_evened_out": c.even.data(),
+            "thesis_names_of_suits": c.seen.data(), "thesis_best_response": c.approximate.data()}  # fmt: skip
 
 
-def trained_data(t: Trained) -> dict[str, Any]:
+def trained_data(t: AbstractionCurves) -> dict[str, Any]:
     curves = {"score": t.score, "reached": t.reached, "nash_conv": t.gap}
     return {
-        "rows": dict(t.sizes),
-        "value_between": list(t.value),
-        "uniform": t.uniform,
+        "rows": dict(t.sizes), "value_between": list(t.value), "uniform": t.uniform,
         "thesis_best_response": list(t.approximate),
         "tied_cards_evened_out": {name: list(values) for name, values in t.even.items()},
-        **{
-            what: {name: {"at": list(c.looks), "runs": c.values.tolist()} for name, c in of.items()}
-            for what, of in curves.items()
-        },
-    }
+        **{what: {name: curve.data() for name, curve in of.items()} for what, of in curves.items()},
+    }  # fmt: skip
 
 
 EXPERIMENT = Experiment(
-    "le2021", TITLE, PLAN, QUICK, runs, gather, claims_about.claims, page, "repetition", tables=("3.1", "3.2")
-)
+    "le2021", TITLE, le2021_runs.PLAN, le2021_runs.QUICK, le2021_runs.runs, le2021_runs.gather, claims_about.claims,
+    page, "repetition", tables=("3.1", "3.2"),
+)  # fmt: skip

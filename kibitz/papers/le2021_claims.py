@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kibitz.papers.claims import FACT, MOST, OURS, REPETITION, VERDICTS, Claim, Comparison
 from kibitz.papers.le2021_course import ABSTRACTIONS, BASELINE, BY_STRENGTH, THESIS
-from kibitz.papers.le2021_runs import GAMES, MODES, OTHER, REAL, Converged, Results, Setting
+from kibitz.papers.le2021_runs import GAMES, MODES, OTHER, REAL, ConvergenceCurves, ThesisResults, ToepenSize
 
 Floats = NDArray[np.float64]
 Tried = tuple[Floats, str, Floats | float]  # figures of all repetitions, and how they stand to others
@@ -20,7 +20,7 @@ TABLES = {
     "3.1": (10, 496, 39, 3_552, 51, 3_576, 180, 22_338, 4_584, 1_366_338),
     "3.2": (6, 330, 21, 2_130, 14, 954, 48, 5_586, 1_173, 376_958),
 }
-WIDE, TALL, SQUARE = (Setting(*size, False).deck for size in ((3, 2, 2), (2, 3, 2), (3, 3, 2)))
+WIDE, TALL, SQUARE = (ToepenSize(*size, False).deck for size in ((3, 2, 2), (2, 3, 2), (3, 3, 2)))
 DECKS = (TALL, WIDE, SQUARE)
 SMALL_RANGE = 0.25  # two figures are called similar if they differ by less than this share of the larger
 LEVEL = 0.9  # a curve is called level if its second half keeps at least this share
@@ -36,280 +36,184 @@ def _claim(text: str, source: str, tried: Callable[[bool], Tried], modes: Iterab
         both = np.broadcast_arrays(left, right)
         return [Comparison(float(a), relation, float(b)) for a, b in zip(*both, strict=True)]
 
-    found = {REAL if mode else OTHER: cases(mode) for mode in modes}
-    return Claim(text, source, found[REAL], found, unit=REPETITION, leading=True)
+    variants = {REAL if mode else OTHER: cases(mode) for mode in modes}
+    return Claim(text, source, variants[REAL], variants, unit=REPETITION, leading=True)
 
 
-def _fact(text: str, source: str, found: Mapping[bool, Comparison | tuple[Comparison, ...]], detail: str) -> Claim:
-    variants = {REAL if mode else OTHER: [case] for mode, case in found.items()}
+def _fact(text: str, source: str, cases: Callable[[bool], Comparison | tuple[Comparison, ...]], detail: str) -> Claim:
+    variants = {REAL if mode else OTHER: [cases(mode)] for mode in MODES}
     return Claim(text, source, variants[REAL], variants, detail=detail, unit=FACT, leading=True)
 
 
-def claims(r: Results) -> Iterator[Claim]:
-    yield from about_counts(r)
-    yield from about_no_betting(r)
-    yield from about_betting(r)
-    yield from about_scores(r)
-    yield from about_sizes(r)
-    yield from about_ours(r)
+def claims(r: ThesisResults) -> Iterator[Claim]:
+    for about in (about_counts, about_no_betting, about_betting, about_scores, about_sizes, about_ours):
+        yield from about(r)
 
 
-def about_counts(r: Results) -> Iterator[Claim]:
+def about_counts(r: ThesisResults) -> Iterator[Claim]:
     for table, kind in (("3.1", "null"), ("3.2", BASELINE)):
-        pairs = [(r.counted[str(game)][kind], game.betting) for game in GAMES]
-        met = [sum(found[not betting]) == n for (found, betting), n in zip(pairs, TABLES[table], strict=True)]
-        real = [sum(found[True]) == n for (found, _), n in zip(pairs, TABLES[table], strict=True)]
-        yield _fact(
-            f"the counts of Table {table}",
-            f"Table {table}",
-            {True: Comparison(sum(real), "=", len(real)), False: Comparison(sum(met), "=", len(met))},
-            f"{sum(real)} of {len(real)} are those of the real rules, {sum(met)} of {len(met)} those of thesis mode "
-            "where there is betting",
-        )
+        counts = [r.counted[str(game)][kind] for game in GAMES]
+        rows, of = list(zip(counts, GAMES, TABLES[table], strict=True)), len(GAMES)
+        met = {True: sum(sum(count[True]) == n for count, _, n in rows),
+               False: sum(sum(count[not game.betting]) == n for count, game, n in rows)}  # fmt: skip
+        yield _fact(f"the counts of Table {table}", f"Table {table}",
+                    {mode: Comparison(count, "=", of) for mode, count in met.items()}.__getitem__,
+                    f"{met[True]} of {of} are those of the real rules, {met[False]} of {of} those of thesis mode where "
+                    "there is betting")  # fmt: skip
 
 
-def about_no_betting(r: Results) -> Iterator[Claim]:
+def about_no_betting(r: ThesisResults) -> Iterator[Claim]:
     games = r.small[False, True]
     end = {deck: games[deck].real.values[:, -1] for deck in DECKS}
 
     def said(text: str, *tried: Any) -> Claim:
         return _claim(text, "Fig. 4.1", lambda mode: tried, (True,))
 
-    yield said(
-        f"NashConv from high to low: {WIDE}; {SQUARE}; {TALL}",
-        np.minimum(end[WIDE] - end[SQUARE], end[SQUARE] - end[TALL]),
-        ">",
-        0.0,
-    )
+    yield said(f"NashConv from high to low: {WIDE}; {SQUARE}; {TALL}",
+               np.minimum(end[WIDE] - end[SQUARE], end[SQUARE] - end[TALL]), ">", 0.0)  # fmt: skip
     yield said(f"{TALL} reach the lowest NashConv", end[TALL], "<", np.minimum(end[WIDE], end[SQUARE]))
     yield said(f"a larger deck is not harder: {SQUARE} end lower than {WIDE}", end[SQUARE], "<", end[WIDE])
-    middle = max(0, len(games[TALL].real.looks) - 6)  # half of the iterations
+    middle = max(0, len(games[TALL].real.at) - 6)  # half of the iterations
     level = np.min([end[deck] / games[deck].real.values[:, middle] for deck in DECKS], axis=0)
-    yield said(
-        "each deck converges to a certain NashConv and does not improve much from there",
-        level,
-        ">",
-        LEVEL,
-    )
+    yield said("each deck converges to a certain NashConv and does not improve much from there", level, ">", LEVEL)
 
 
-def about_betting(r: Results) -> Iterator[Claim]:
+def about_betting(r: ThesisResults) -> Iterator[Claim]:
     source = "Fig. 4.2"
 
-    def end(mode: bool) -> dict[str, NDArray[np.float64]]:
-        return {deck: r.small[True, mode][deck].real.values[:, -1] for deck in DECKS}
+    def end(mode: bool) -> tuple[Floats, Floats, Floats]:
+        """NashConv at the end: of TALL, WIDE and SQUARE."""
+        tall, wide, square = (r.small[True, mode][deck].real.values[:, -1] for deck in DECKS)
+        return tall, wide, square
+
+    def tried(compare: Callable[[Floats, Floats, Floats], Tried]) -> Callable[[bool], Tried]:
+        return lambda mode: compare(*end(mode))
 
     uniform = {mode: [r.small[True, mode][deck].uniform for deck in DECKS] for mode in MODES}
-    yield _fact(
-        "uniform play has a NashConv of about 2 for all deck sizes",
-        source,
-        {mode: tuple(Comparison(round(x), "=", 2) for x in uniform[mode]) for mode in MODES},
-        f"{_list(uniform[True])} for {'; '.join(DECKS)}, in thesis mode {_list(uniform[False])}",
-    )
-    yield _fact(
-        "the highest ante with hand size 2 is 4",
-        source,
-        {mode: Comparison(_most(2), "=", 4) for mode in MODES},
-        f"it is {_most(2):.0f}: a call before each of the four cards, so utilities range over {2 * _most(2):.0f}",
-    )
-    yield _claim(
-        f"{TALL} are the most exploitable",
-        source,
-        lambda m: (end(m)[TALL], ">", np.maximum(end(m)[WIDE], end(m)[SQUARE])),
-    )
-    yield _claim(
-        f"{TALL} converge slowest: they take the most iterations to come below {SLOW:g} chips",
-        source,
-        lambda m: (_below(r, m, TALL), ">", np.maximum(_below(r, m, WIDE), _below(r, m, SQUARE))),
-    )
-    yield _claim(
-        f"{WIDE} and {SQUARE} are very similar (by less than {SMALL_RANGE:.0%} at the end)",
-        source,
-        lambda m: (
-            np.abs(end(m)[WIDE] - end(m)[SQUARE]),
-            "<",
-            SMALL_RANGE * np.maximum(end(m)[WIDE], end(m)[SQUARE]),
-        ),
-    )
-    yield _claim(
-        f"a larger deck is not harder: {SQUARE} end lower than {TALL}",
-        source,
-        lambda m: (end(m)[SQUARE], "<", end(m)[TALL]),
-    )
+    yield _fact("uniform play has a NashConv of about 2 for all deck sizes", source,
+                lambda mode: tuple(Comparison(round(x), "=", 2) for x in uniform[mode]),
+                f"{_list(uniform[True])} for {'; '.join(DECKS)}, in thesis mode {_list(uniform[False])}")  # fmt: skip
+    yield _fact("the highest ante with hand size 2 is 4", source, lambda mode: Comparison(_most(2), "=", 4),
+                f"it is {_most(2):.0f}: a call before each of the four cards, so utilities range over "
+                f"{2 * _most(2):.0f}")  # fmt: skip
+    yield _claim(f"{TALL} are the most exploitable", source,
+                 tried(lambda tall, wide, square: (tall, ">", np.maximum(wide, square))))  # fmt: skip
+    yield _claim(f"{TALL} converge slowest: they take the most iterations to come below {SLOW:g} chips", source,
+                 lambda m: (_below(r, m, TALL), ">", np.maximum(_below(r, m, WIDE), _below(r, m, SQUARE))))  # fmt: skip
+    yield _claim(f"{WIDE} and {SQUARE} are very similar (by less than {SMALL_RANGE:.0%} at the end)", source,
+                 tried(lambda tall, wide, square: (np.abs(wide - square), "<",
+                                                   SMALL_RANGE * np.maximum(wide, square))))  # fmt: skip
+    yield _claim(f"a larger deck is not harder: {SQUARE} end lower than {TALL}", source,
+                 tried(lambda tall, wide, square: (square, "<", tall)))  # fmt: skip
 
 
-def _below(r: Results, mode: bool, deck: str) -> NDArray[np.float64]:
-    """Iterations until a run is below SLOW, by looks; beyond the last where it never is."""
+def _below(r: ThesisResults, mode: bool, deck: str) -> Floats:
+    """Iterations until a run is below SLOW, by evaluations; beyond the last where it never is."""
     curve = r.small[True, mode][deck].real
     under = curve.values < SLOW
-    looks = np.array([*curve.looks, 2 * curve.looks[-1]], float)
-    return looks[np.where(under.any(axis=1), under.argmax(axis=1), len(curve.looks))]
+    at = np.array([*curve.at, 2 * curve.at[-1]], float)
+    return at[np.where(under.any(axis=1), under.argmax(axis=1), len(curve.at))]
 
 
 def _most(hand: int) -> float:
     """The largest payoff with betting, found in the smallest game of a hand size."""
     from kibitz.games.tree import tree_of
 
-    return float(tree_of(Setting(2, hand, hand, True).rules()).payoff.max())
+    return float(tree_of(ToepenSize(2, hand, hand, True).rules()).payoff.max())
 
 
-def about_scores(r: Results) -> Iterator[Claim]:
-    def score(mode: bool, name: str, look: int = -1) -> NDArray[np.float64]:
-        return r.trained[mode].score[name].values[:, look]
+def _least_of(figures: Iterable[Floats]) -> Floats:
+    return np.asarray(np.min(list(figures), axis=0))
 
-    def least(figures: Iterable[Floats]) -> Floats:
-        return np.asarray(np.min(list(figures), axis=0))
 
-    def most(figures: Iterable[Floats]) -> Floats:
-        return np.asarray(np.max(list(figures), axis=0))
+def _most_of(figures: Iterable[Floats]) -> Floats:
+    return np.asarray(np.max(list(figures), axis=0))
+
+
+def about_scores(r: ThesisResults) -> Iterator[Claim]:
+    def score(mode: bool, name: str, k: int = -1) -> Floats:
+        return r.trained[mode].score[name].values[:, k]
 
     coarse, source = THESIS[:3], "Fig. 4.3"
-    first = r.trained[True].score[BASELINE].looks[0]
-    yield _claim(
-        f"naive, simple history and simple hand all do well at first: ahead after {first:,} iterations",
-        source,
-        lambda m: (least(score(m, name, 0) for name in coarse), ">", 0.0),
-    )
-    yield _claim(
-        "naive, simple history and simple hand fall off: all three are behind at the end",
-        source,
-        lambda m: (most(score(m, name) for name in coarse), "<", 0.0),
-    )
+    at = r.trained[True].score[BASELINE].at
+    yield _claim(f"naive, simple history and simple hand all do well at first: ahead after {at[0]:,} iterations",
+                 source, lambda m: (_least_of(score(m, name, 0) for name in coarse), ">", 0.0))  # fmt: skip
+    yield _claim("naive, simple history and simple hand fall off: all three are behind at the end", source,
+                 lambda m: (_most_of(score(m, name) for name in coarse), "<", 0.0))  # fmt: skip
     for name in ("naive", "simple-history"):
         ahead: dict[bool, Tried] = {m: (score(m, name), ">", score(m, "simple-hand")) for m in MODES}
         yield _claim(f"{name} does better than simple-hand, which has far more rows", source, ahead.__getitem__)
-    source = "Fig. 4.4"
-    rest = [name for name in THESIS if name != "advanced-history"]
-    yield _claim(
-        "advanced-history is the best of the six",
-        source,
-        lambda m: (score(m, "advanced-history"), ">", most(score(m, name) for name in rest)),
-    )
-    yield _claim(
-        "advanced-hand is the worst of the advanced abstractions",
-        source,
-        lambda m: (
-            score(m, "advanced-hand"),
-            "<",
-            least(score(m, n) for n in ("advanced-history", "advanced-combined")),
-        ),
-    )
-    late = [k for k, n in enumerate(r.trained[True].score[BASELINE].looks) if n >= r.iterations // 10]
-    yield _claim(
-        "after the first tenth of the iterations advanced-combined stays behind advanced-history",
-        source,
-        lambda m: (most(score(m, "advanced-combined", k) - score(m, "advanced-history", k) for k in late), "<", 0.0),
-    )
-    yield _claim(
-        "before that advanced-combined is ahead of it",
-        source,
-        lambda m: (score(m, "advanced-combined", 0), ">", score(m, "advanced-history", 0)),
-    )
-    yield _claim(
-        "abstracting the hand is worse than abstracting the history, simple or advanced",
-        source,
-        lambda m: (most(score(m, f"{k}-hand") - score(m, f"{k}-history") for k in ("simple", "advanced")), "<", 0.0),
-    )
+    source, history, combined = "Fig. 4.4", "advanced-history", "advanced-combined"
+    rest = [name for name in THESIS if name != history]
+    yield _claim("advanced-history is the best of the six", source,
+                 lambda m: (score(m, history), ">", _most_of(score(m, name) for name in rest)))  # fmt: skip
+    yield _claim("advanced-hand is the worst of the advanced abstractions", source,
+                 lambda m: (score(m, "advanced-hand"), "<",
+                            _least_of(score(m, n) for n in (history, combined))))  # fmt: skip
+    late = [k for k, n in enumerate(at) if n >= r.iterations // 10]
+    yield _claim("after the first tenth of the iterations advanced-combined stays behind advanced-history", source,
+                 lambda m: (_most_of(score(m, combined, k) - score(m, history, k) for k in late), "<",
+                            0.0))  # fmt: skip
+    yield _claim("before that advanced-combined is ahead of it", source,
+                 lambda m: (score(m, combined, 0), ">", score(m, history, 0)))  # fmt: skip
+    yield _claim("abstracting the hand is worse than abstracting the history, simple or advanced", source,
+                 lambda m: (_most_of(score(m, f"{k}-hand") - score(m, f"{k}-history")
+                                     for k in ("simple", "advanced")), "<", 0.0))  # fmt: skip
 
 
-def about_sizes(r: Results) -> Iterator[Claim]:
+def about_sizes(r: ThesisResults) -> Iterator[Claim]:
     source = "Fig. 4.5"
     sizes = {mode: r.trained[mode].sizes for mode in MODES}
-    yield _fact(
-        "naive and simple history have 4 and 166 infosets",
-        source,
-        {
-            m: (Comparison(sizes[m]["naive"], "=", 4), Comparison(sizes[m]["simple-history"], "=", 166))
-            for m in MODES
-        },
-        f"{sizes[True]['naive']} and {sizes[True]['simple-history']} in the real rules, {sizes[False]['naive']} and "
-        f"{sizes[False]['simple-history']} in thesis mode",
-    )
-    yield _fact(
-        "simple hand converges to about 200,000 infosets",
-        source,
-        {m: Comparison(round(sizes[m]["simple-hand"], -5), "=", 200_000) for m in MODES},
-        f"it has {sizes[True]['simple-hand']:,}, in thesis mode {sizes[False]['simple-hand']:,}",
-    )
+    real, other = sizes[True], sizes[False]
+    yield _fact("naive and simple history have 4 and 166 infosets", source,
+                lambda m: (Comparison(sizes[m]["naive"], "=", 4), Comparison(sizes[m]["simple-history"], "=", 166)),
+                f"{real['naive']} and {real['simple-history']} in the real rules, {other['naive']} and "
+                f"{other['simple-history']} in thesis mode")  # fmt: skip
+    yield _fact("simple hand converges to about 200,000 infosets", source,
+                lambda m: Comparison(round(sizes[m]["simple-hand"], -5), "=", 200_000),
+                f"it has {real['simple-hand']:,}, in thesis mode {other['simple-hand']:,}")  # fmt: skip
     share = {m: sizes[m]["advanced-history"] / sizes[m][BASELINE] for m in MODES}
-    yield _fact(
-        "advanced history halves the number of infosets",
-        source,
-        {m: (Comparison(share[m], ">=", 0.45), Comparison(share[m], "<=", 0.55)) for m in MODES},
-        f"it has {share[True]:.0%} of them, in thesis mode {share[False]:.0%}",
-    )
+    yield _fact("advanced history halves the number of infosets", source,
+                lambda m: (Comparison(share[m], ">=", 0.45), Comparison(share[m], "<=", 0.55)),
+                f"it has {share[True]:.0%} of them, in thesis mode {share[False]:.0%}")  # fmt: skip
     times = {m: sizes[m]["advanced-hand"] / sizes[m]["advanced-combined"] for m in MODES}
-    yield _fact(
-        "advanced hand has about twice as many infosets as combined",
-        source,
-        {m: Comparison(round(times[m]), "=", 2) for m in MODES},
-        f"{times[True]:.2f} times, in thesis mode {times[False]:.2f}",
-    )
-    yield _claim(
-        f"the non-abstracted method does not reach all infosets in {r.iterations:,} iterations",
-        source,
-        lambda m: (r.trained[m].reached[BASELINE].values[:, -1], "<", float(sizes[m][BASELINE])),
-    )
-    yield _claim(
-        f"its NashConv is then about {REPORTED} (within {NEAR:.0%})",
-        "Sec. 4.2.3",
-        lambda m: (np.abs(r.trained[m].gap[BASELINE].values[:, -1] - REPORTED), "<", NEAR * REPORTED),
-    )
-    yield _fact(
-        "the range of rewards is 8 with hand size 3",
-        "Sec. 4.2.4",
-        {mode: Comparison(2 * _most(3), "=", 8) for mode in MODES},
-        f"it is {2 * _most(3):.0f}: the ante rises to {_most(3):.0f}",
-    )
+    yield _fact("advanced hand has about twice as many infosets as combined", source,
+                lambda m: Comparison(round(times[m]), "=", 2),
+                f"{times[True]:.2f} times, in thesis mode {times[False]:.2f}")  # fmt: skip
+    yield _claim(f"the non-abstracted method does not reach all infosets in {r.iterations:,} iterations", source,
+                 lambda m: (r.trained[m].reached[BASELINE].values[:, -1], "<", float(sizes[m][BASELINE])))  # fmt: skip
+    yield _claim(f"its NashConv is then about {REPORTED} (within {NEAR:.0%})", "Sec. 4.2.3",
+                 lambda m: (np.abs(r.trained[m].gap[BASELINE].values[:, -1] - REPORTED), "<",
+                            NEAR * REPORTED))  # fmt: skip
+    yield _fact("the range of rewards is 8 with hand size 3", "Sec. 4.2.4",
+                lambda m: Comparison(2 * _most(3), "=", 8),
+                f"it is {2 * _most(3):.0f}: the ante rises to {_most(3):.0f}")  # fmt: skip
 
 
-def about_ours(r: Results) -> Iterator[Claim]:
-    def score(mode: bool, name: str) -> NDArray[np.float64]:
-        return r.trained[mode].score[name].values[:, -1]
+def about_ours(r: ThesisResults) -> Iterator[Claim]:
+    def score(mode: bool, names: Sequence[str]) -> list[Floats]:
+        return [r.trained[mode].score[name].values[:, -1] for name in names]
 
-    def gap(mode: bool, name: str) -> NDArray[np.float64]:
-        return r.trained[mode].gap[name].values[:, -1]
+    def gap(mode: bool, names: Sequence[str]) -> list[Floats]:
+        return [r.trained[mode].gap[name].values[:, -1] for name in names]
 
     for name in BY_STRENGTH:
-        ahead: dict[bool, Tried] = {
-            m: (score(m, name), ">", np.max([score(m, n) for n in THESIS], axis=0)) for m in MODES
-        }
+        ahead: dict[bool, Tried] = {m: (score(m, [name])[0], ">", _most_of(score(m, THESIS))) for m in MODES}
         yield _claim(f"{name} scores more than each of the thesis' six", OURS, ahead.__getitem__)
-    yield _claim(
-        "at the end some abstraction scores above the non-abstracted strategy",
-        OURS,
-        lambda m: (np.max([score(m, n) for n in ABSTRACTIONS], axis=0), ">", 0.0),
-    )
-    yield _claim(
-        "the non-abstracted strategy is the least exploitable",
-        OURS,
-        lambda m: (gap(m, BASELINE), "<", np.min([gap(m, n) for n in ABSTRACTIONS], axis=0)),
-    )
-    yield _claim(
-        "the abstraction with the best score is also the least exploitable abstraction",
-        OURS,
-        lambda m: (
-            np.argmax([score(m, n) for n in ABSTRACTIONS], axis=0).astype(float),
-            "=",
-            np.argmin([gap(m, n) for n in ABSTRACTIONS], axis=0).astype(float),
-        ),
-    )
-    yield _claim(
-        "the thesis' best response finds less than the exact one, in all six games at every look",
-        OURS,
-        lambda m: (
-            np.max(
-                [
-                    (c.approximate.values - c.real_then.values).max(axis=1)
-                    for betting in (False, True)
-                    for c in r.small[betting, m or not betting].values()
-                ],
-                axis=0,
-            ),
-            "<=",
-            1e-9,
-        ),
-    )
+    yield _claim("at the end some abstraction scores above the non-abstracted strategy", OURS,
+                 lambda m: (_most_of(score(m, ABSTRACTIONS)), ">", 0.0))  # fmt: skip
+    yield _claim("the non-abstracted strategy is the least exploitable", OURS,
+                 lambda m: (gap(m, [BASELINE])[0], "<", _least_of(gap(m, ABSTRACTIONS))))  # fmt: skip
+    yield _claim("the abstraction with the best score is also the least exploitable abstraction", OURS,
+                 lambda m: (np.argmax(score(m, ABSTRACTIONS), axis=0).astype(float), "=",
+                            np.argmin(gap(m, ABSTRACTIONS), axis=0).astype(float)))  # fmt: skip
+
+    def beyond_exact(mode: bool) -> Tried:
+        curves = [c for betting in (False, True) for c in r.small[betting, mode or not betting].values()]
+        return _most_of((c.approximate.values - c.real_then.values).max(axis=1) for c in curves), "<=", 1e-9
+
+    yield _claim("the thesis' best response finds less than the exact one, in all six games at every look", OURS,
+                 beyond_exact)  # fmt: skip
 
 
 # In words
@@ -319,9 +223,9 @@ def _list(numbers: Iterable[float]) -> str:
     return ", ".join(f"{x:.2f}" for x in numbers)
 
 
-def summary(found: Sequence[Claim]) -> str:
+def summary(claims: Sequence[Claim]) -> str:
     """How the thesis' claims fared, in a sentence or two."""
-    here = Counter(c.verdicts[OTHER] for c in found if c.of_the_paper and OTHER in c.verdicts)
+    here = Counter(c.verdicts[OTHER] for c in claims if c.of_the_paper and OTHER in c.verdicts)
     hold, fail, neither = (here[verdict] for verdict in VERDICTS)
     return (
         f"These are verdicts for the real rules. In thesis mode, of {here.total()} claims of the thesis {hold} hold, "
@@ -330,76 +234,73 @@ def summary(found: Sequence[Claim]) -> str:
     )
 
 
-def paragraph(figure: str, r: Results, found: Sequence[Claim]) -> str:
+def paragraph(figure: str, r: ThesisResults, claims: Sequence[Claim]) -> str:
     """What stands beside a figure: which of the thesis' conclusions hold in the correct game."""
-    here = [claim for claim in found if claim.source == figure]
+    here = [claim for claim in claims if claim.source == figure]
     if figure == "nash_conv":
-        return _exploited(r, found)
-    parts: list[str] = []
+        return _exploited(r, claims)
+    conclusions: list[str] = []
     for word, kept in (("hold", True), ("do not hold", False), ("are undecided", None)):
         texts = [f"“{c.text}” ({_counts(c)})" for c in here if c.stands is kept]
         if texts:
-            parts.append(f"{'these ' * (not parts)}{word}: {'; '.join(texts)}")
-    text = f"Of the thesis' conclusions from {figure}, in the correct game {'. Others '.join(parts)}."
+            conclusions.append(f"{'these ' * (not conclusions)}{word}: {'; '.join(texts)}")
+    text = f"Of the thesis' conclusions from {figure}, in the correct game {'. Others '.join(conclusions)}."
     here = [c for c in here if OTHER in c.verdicts]
     other = [f"“{c.text}”" for c in here if c.verdicts[OTHER] != c.verdict]
     if here:
-        text += f" In thesis mode the verdict is another on {'; '.join(other)}." if other else ""
-        text += " In thesis mode all verdicts are the same." if not other else ""
-    more = {"Fig. 4.1": _figure_1, "Fig. 4.2": _figure_2, "Fig. 4.4": _figure_4, "Fig. 4.5": _figure_5}.get(figure)
-    return f"{text} {more(r)}" if more else text
+        verdicts = f"the verdict is another on {'; '.join(other)}" if other else "all verdicts are the same"
+        text += f" In thesis mode {verdicts}."
+    return text + _more(figure, r)
 
 
 def _counts(claim: Claim) -> str:
     """11 of 15, in thesis mode 0 of 15; or how it is, where that needs no repetitions."""
-    return claim.detail or ", in thesis mode ".join(claim.cell(held) for held in claim.tried.values())
+    return claim.detail or ", in thesis mode ".join(map(claim.cell, claim.tried.values()))
 
 
-def _ends(games: Mapping[str, Converged], what: str) -> str:
+def _ends(games: Mapping[str, ConvergenceCurves], what: str) -> str:
     return ", ".join(f"{getattr(c, what).values[:, -1].mean():.4f} for {deck}" for deck, c in games.items())
 
 
-def _figure_1(r: Results) -> str:
-    games = r.small[False, True]
-    return (
-        f"At the end the mean NashConv is {_ends(games, 'real')}, and still falling. The thesis' best response "
-        f"puts it at {_ends(games, 'approximate')}."
-    )
-
-
-def _figure_2(r: Results) -> str:
-    real, other = r.small[True, True], r.small[True, False]
-    return (
-        f"At the end the mean NashConv is {_ends(real, 'real')}; in thesis mode {_ends(other, 'real')}. The "
+def _more(figure: str, r: ThesisResults) -> str:
+    """Figures in words, where there is more to be said."""
+    none, real, other = (r.small[key] for key in ((False, True), (True, True), (True, False)))
+    if figure == "Fig. 4.1":
+        return (
+            f" At the end the mean NashConv is {_ends(none, 'real')}, and still falling. The thesis' best response "
+            f"puts it at {_ends(none, 'approximate')}."
+        )
+    if figure in ("Fig. 4.4", "Fig. 4.5"):
+        return _scores(r) if figure == "Fig. 4.4" else _reached(r)
+    return "" if figure != "Fig. 4.2" else (
+        f" At the end the mean NashConv is {_ends(real, 'real')}; in thesis mode {_ends(other, 'real')}. The "
         f"thesis' best response, with its iterations, puts them at {_ends(real, 'approximate')}; "
         f"{_ends(other, 'approximate')}: where a strategy is good it says more about the search than about the "
         "strategy."
     )
 
 
-def _figure_4(r: Results) -> str:
-    told = []
+def _scores(r: ThesisResults) -> str:
+    parts = []
     for mode, word in ((True, "in the real rules"), (False, "in thesis mode")):
         score = {n: r.trained[mode].score[n].values[:, -1].mean() for n in ABSTRACTIONS}
         order = sorted(score, key=lambda n: -score[n])
-        told.append(f"{word} {', '.join(f'{n} {score[n]:+.3f}' for n in order)}")
-    return f"Mean scores at the end, best first: {'; '.join(told)}."
+        parts.append(f"{word} {', '.join(f'{n} {score[n]:+.3f}' for n in order)}")
+    return f" Mean scores at the end, best first: {'; '.join(parts)}."
 
 
-def _figure_5(r: Results) -> str:
-    told = []
+def _reached(r: ThesisResults) -> str:
+    parts = []
     for mode, word in ((True, "In the real rules"), (False, "In thesis mode")):
         t = r.trained[mode]
         reached = t.reached[BASELINE].values[:, -1].mean()
-        told.append(
-            f"{word} the non-abstracted runs reach {reached:,.0f} of {t.sizes[BASELINE]:,} "
-            f"({reached / t.sizes[BASELINE]:.1%})"
-        )
-    return f"{'. '.join(told)}."
+        of = t.sizes[BASELINE]
+        parts.append(f" {word} the non-abstracted runs reach {reached:,.0f} of {of:,} ({reached / of:.1%}).")
+    return "".join(parts)
 
 
-def _exploited(r: Results, found: Sequence[Claim]) -> str:
-    told = []
+def _exploited(r: ThesisResults, claims: Sequence[Claim]) -> str:
+    parts = []
     for mode, word in ((True, "in the real rules"), (False, "in thesis mode")):
         t = r.trained[mode]
         exact = t.gap[BASELINE].values[:, -1]
@@ -410,30 +311,30 @@ def _exploited(r: Results, found: Sequence[Claim]) -> str:
                 f", of which the thesis' best response of {r.iterations:,} iterations finds "
                 f"{np.mean(t.approximate):.3f} where {first.mean():.3f} is exact"
             )
-        told.append(text)
-    ours = [f"“{c.text}” ({_counts(c)})" for c in found if c.source == OURS]
+        parts.append(text)
+    ours = [f"“{c.text}” ({_counts(c)})" for c in claims if c.source == OURS]
     return (
         f"The thesis gives {REPORTED} for the non-abstracted strategy, a lower bound found in another game. Exactly "
-        f"it is {'; '.join(told)}. Lifted to the real game every abstraction has a NashConv too, which the thesis "
+        f"it is {'; '.join(parts)}. Lifted to the real game every abstraction has a NashConv too, which the thesis "
         f"left open. Beyond the thesis: {'; '.join(ours)}."
     )
 
 
-def tied_suits(r: Results) -> str:
+def tied_suits(r: ThesisResults) -> str:
     """Why the real game sees more than the thesis' names do."""
     games = r.small[True, True]
 
-    def price(deck: str, look: int) -> float:
-        return float((games[deck].real.values - games[deck].seen.values)[:, look].mean())
+    def price(deck: str, k: int) -> float:
+        return float((games[deck].real.values - games[deck].seen.values)[:, k].mean())
 
-    look = max(-10, -len(games[WIDE].real.looks))  # a tenth of the iterations
-    early = games[WIDE].real.looks[look]
-    told = "; ".join(f"{deck}: {price(deck, look):.3f} and {price(deck, -1):.3f}" for deck in DECKS)
+    tenth = max(-10, -len(games[WIDE].real.at))  # a tenth of the iterations
+    early = games[WIDE].real.at[tenth]
+    prices = "; ".join(f"{deck}: {price(deck, tenth):.3f} and {price(deck, -1):.3f}" for deck in DECKS)
     return (
         "The thesis' renaming of suits is lossless for the value, but not for a strategy that sampling has made: of "
         "two cards in suits that look alike to a player it may prefer the one that comes first by name, which the "
         "player's rows cannot tell and an opponent can. Best responses in the real game find that; those of an "
         "opponent who is given the thesis' names do not. With betting, in the real rules, the difference after "
-        f"{early:,} iterations and at the end is {told}. If tied cards are played equally often instead, the "
+        f"{early:,} iterations and at the end is {prices}. If tied cards are played equally often instead, the "
         f"NashConv at the end is {_ends(games, 'even')}."
     )

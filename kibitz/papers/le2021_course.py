@@ -2,7 +2,7 @@
 
 A Course is laid out once. Runs on it differ by their seed alone, share the layout and go side by side in threads:
 compiled walks and measures need no interpreter. Strategies stay in rows; what a real infoset plays is read through an
-index, so that looking at a run costs a pass over the game and no more.
+index, so that an evaluation of a run costs a pass over the game and no more.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ LARGEST = "maximal"  # the largest isomorphism
 BUCKETS, STRENGTH_DEALS = 8, 200_000
 
 
-class Gap(NamedTuple):
-    """What a profile is worth in the real game."""
+class GameValues(NamedTuple):
+    """NashConv and values of a profile in the real game."""
 
     gap: float  # NashConv, which the thesis calls exploitability
     value: float  # of player 1
@@ -75,10 +75,10 @@ class Course:
 
     def regrouped(self, row: Ints) -> Course:
         """The same game under another abstraction; it shares what it can."""
-        made = copy(self)
-        made._holds(self.solver.regrouped(row), row)
-        made.frozen = np.zeros(len(made.solver.regret), bool)
-        return made
+        other = copy(self)
+        other._holds(self.solver.regrouped(row), row)
+        other.frozen = np.zeros(len(other.solver.regret), bool)
+        return other
 
     def fresh(self, seed: int) -> Mccfr:
         return self.solver.fresh(seed)
@@ -88,8 +88,7 @@ class Course:
         totals = np.add.reduceat(run.average, self.first)
         shares = np.divide(1.0, np.where(totals > 0.0, totals, self.width))
         weights = np.where(np.repeat(totals > 0.0, self.width), run.average, 1.0)
-        result: Floats = weights * np.repeat(shares, self.width)
-        return result
+        return np.asarray(weights * np.repeat(shares, self.width))
 
     def reached(self, run: Mccfr) -> int:
         """Rows that any walk has come to."""
@@ -104,12 +103,12 @@ class Course:
         evaluate.all_plans(self.form.packed, by_sequence, plan)
         return plan
 
-    def gap(self, strategy: Floats) -> Gap:
+    def gap(self, strategy: Floats) -> GameValues:
         """Exactly, in the real game."""
         return gap_of(self.form, self.reads, strategy)
 
     def even_gap(self, strategy: Floats, largest: Abstraction) -> float:
-        """The gap if cards that are the same to a seat are played equally often; `largest` knows which are."""
+        """NashConv if cards that are the same to a seat are played equally often; `largest` knows which are."""
         return measure(self.form, largest.even_out(strategy[self.solver.column])).nash_conv
 
     def answered(self, strategy: Floats, iterations: int, seed: int) -> float:
@@ -126,12 +125,12 @@ class Course:
         return float(plan[mine] @ worth(self.form, plan)[mine])
 
 
-def gap_of(form: SequenceForm, reads: NDArray[np.uint32], strategy: Floats) -> Gap:
+def gap_of(form: SequenceForm, reads: NDArray[np.uint32], strategy: Floats) -> GameValues:
     result, choice = np.empty((2, 2)), np.empty(form.points, np.int32)
     strategy = strategy.view()
     strategy.flags.writeable = False
     gap = float(evaluate.measure(form.packed, reads, strategy, choice, result))
-    return Gap(gap, float(result[0, 0]), (float(result[1, 0]), float(result[1, 1])))
+    return GameValues(gap, float(result[0, 0]), (float(result[1, 0]), float(result[1, 1])))
 
 
 def worth(form: SequenceForm, plan: Floats) -> Floats:
@@ -153,13 +152,13 @@ def strength_rows(tree: Tree, rules: Toepen, iterations: int, deals: int = STREN
     labels = tree.infosets.labels
     assert isinstance(labels, Labels)
     states = labels.examples
-    found = {name: numbered(tree.infosets, keys_of_states(rules, states, name, bucket)) for name in BY_STRENGTH}
-    for row in found.values():
+    by_name = {name: numbered(tree.infosets, keys_of_states(rules, states, name, bucket)) for name in BY_STRENGTH}
+    for row in by_name.values():
         check_rows(tree.infosets, row, np.zeros(int(tree.infosets.first[-1]), bool), by_position=True)
-    return found
+    return by_name
 
 
-class Laid:
+class AbstractionCourses:
     """A game laid out, with all its abstractions. strength: iterations behind those by strength."""
 
     def __init__(self, rules: Toepen, strength: int) -> None:

@@ -14,14 +14,14 @@ from kibitz.evaluate import measure
 from kibitz.forms.abstraction import abstract_game, abstraction
 from kibitz.forms.sequence import form_of
 from kibitz.games.tree import tree_of
-from kibitz.papers.experiment import Plan
-from kibitz.papers.le2021_course import BASELINE, LARGEST, Course, Floats, Laid, gap_of, worth
+from kibitz.papers.experiment import PaperPlan
+from kibitz.papers.le2021_course import BASELINE, LARGEST, AbstractionCourses, Course, Floats, gap_of, worth
 from kibitz.papers.runs import Answers, Run, go_on, shared
 from kibitz.toepen.arrays import deals_of, rules_of
 from kibitz.toepen.rules import Toepen
 
-PLAN = Plan(starts=15, until=1e-2, iterations=100_000)
-QUICK = Plan(starts=3, until=0.2, iterations=2_000, quick=True)
+PLAN = PaperPlan(starts=15, until=1e-2, iterations=100_000)
+QUICK = PaperPlan(starts=3, until=0.2, iterations=2_000, quick=True)
 KINDS = ("null", BASELINE, LARGEST)
 MODES = (True, False)  # whether suit must be followed: the real rules, and thesis mode
 REAL, OTHER = "real rules", "thesis mode"
@@ -29,10 +29,11 @@ MODE_NAMES = {True: REAL, False: OTHER}
 SEEDS_APART = 1_000_003  # between runs of one repetition that must not share their random numbers
 ANSWERED = 3  # repetitions in which the thesis' best response is trained against the large game's last strategy
 STRENGTH, STRENGTH_QUICK = 200_000, 20_000  # iterations of the strategy that hands are clustered by
+QUICK_EVERY = 4  # of the evaluations a quick look takes each fourth
 EVALUATION = 10_000  # iterations of the thesis' best responses in Figures 4.1 and 4.2; as many as were trained later on
 
 
-class Setting(NamedTuple):
+class ToepenSize(NamedTuple):
     """A game of Toepen as the thesis' tables name them."""
 
     suits: int
@@ -51,17 +52,14 @@ class Setting(NamedTuple):
         return f"{self.suits}/{self.ranks}/{self.hand}{'' if self.betting else ', no betting'}"
 
 
-LARGE = Setting(3, 3, 3, True)
+LARGE = ToepenSize(3, 3, 3, True)
 SIZES = ((2, 2, 2), (2, 3, 2), (3, 2, 2), (3, 3, 2), (3, 3, 3))
-GAMES = tuple(Setting(*size, betting) for size in SIZES for betting in (False, True))
+GAMES = tuple(ToepenSize(*size, betting) for size in SIZES for betting in (False, True))
+VALUED = (*(game for game in GAMES if not game.betting), ToepenSize(2, 2, 2, True))
 SMALL = ((False, True), (True, True), (True, False))  # (betting, follow_suit) of the games of Table 4.1
 
 
-def is_quick(plan: Plan) -> bool:
-    return plan.quick
-
-
-def iterations_of(plan: Plan) -> tuple[int, int]:
+def iterations_of(plan: PaperPlan) -> tuple[int, int]:
     """Of training and of the thesis' best responses, for the small games."""
     return max(1, plan.iterations // 2), max(1, min(EVALUATION, plan.iterations))
 
@@ -74,16 +72,16 @@ def count(rules: Toepen, kind: str) -> tuple[int, int]:
     from kibitz.toepen.kernels.keys import NAMES, plain
     from kibitz.toepen.kernels.lay import count_rows
 
-    found, stack = np.zeros(2, np.int64), np.zeros((512, 7), np.uint64)
+    counts, stack = np.zeros(2, np.int64), np.zeros((512, 7), np.uint64)
     places = 1 << (22 if rules.hand > 2 and rules.betting else 16)
-    if not count_rows(deals_of(rules), rules_of(rules), plain(NAMES[kind]), stack, np.zeros(places, np.uint64), found):
+    if not count_rows(deals_of(rules), rules_of(rules), plain(NAMES[kind]), stack, np.zeros(places, np.uint64), counts):
         raise SolverError(f"{rules.spec} has too many rows to count here")
-    return int(found[0]), int(found[1])
+    return int(counts[0]), int(counts[1])
 
 
 def counted(game: tuple[int, int, int, bool]) -> dict[str, list[tuple[int, int]]]:
     """Infosets by lossless abstraction: in the real rules, and in thesis mode."""
-    return {kind: [count(Setting(*game).rules(mode), kind) for mode in MODES] for kind in KINDS}
+    return {kind: [count(ToepenSize(*game).rules(mode), kind) for mode in MODES] for kind in KINDS}
 
 
 def exact_value(game: tuple[int, int, int, bool]) -> tuple[float, str]:
@@ -91,10 +89,10 @@ def exact_value(game: tuple[int, int, int, bool]) -> tuple[float, str]:
     from kibitz.evaluate import value
     from kibitz.solvers.run import solve
 
-    tree = tree_of(Setting(*game).rules())
-    found = float(value(tree, solve(tree, "lp"))[0])
-    near = Fraction(found).limit_denominator(2520)
-    return found, str(near) if abs(found - near) < 1e-8 else ""
+    tree = tree_of(ToepenSize(*game).rules())
+    exact = float(value(tree, solve(tree, "lp"))[0])
+    near = Fraction(exact).limit_denominator(2520)
+    return exact, str(near) if abs(exact - near) < 1e-8 else ""
 
 
 # Figures 4.1 and 4.2: NashConv
@@ -102,33 +100,36 @@ def exact_value(game: tuple[int, int, int, bool]) -> tuple[float, str]:
 
 @dataclass(frozen=True)
 class Curve:
-    """Figures of one game or abstraction: by repetition and look."""
+    """Figures of one game or abstraction: by repetition and evaluation."""
 
-    looks: tuple[int, ...]  # after so many iterations
-    values: Floats  # [repetitions, looks]
+    at: tuple[int, ...]  # iterations before each evaluation
+    values: Floats  # [repetitions, evaluations]
+
+    def data(self) -> dict[str, Any]:
+        return {"at": list(self.at), "runs": self.values.tolist()}
 
 
 @dataclass(frozen=True)
-class Converged:
-    """MCCFR on a game, with the thesis' renaming of suits."""
+class ConvergenceCurves:
+    """NashConv of MCCFR on a game, with the thesis' renaming of suits."""
 
-    uniform: float
-    real: Curve  # gap in the real game
+    uniform: float  # of uniform play
+    real: Curve  # in the real game
     even: Curve  # and with tied cards played equally often
-    seen: Curve  # gap for an opponent who sees suits by the thesis' names only
+    seen: Curve  # for an opponent who sees suits by the thesis' names only
     approximate: Curve  # the thesis' approximation of that
-    real_then: Curve  # `real`, at the looks of `approximate`
+    real_then: Curve  # `real`, at the evaluations of `approximate`
 
 
-def looks_at(iterations: int, first: int) -> tuple[int, ...]:
-    """Iterations to look at: closely spaced on a scale of logarithms, then every tenth."""
+def evaluations_at(iterations: int, first: int) -> tuple[int, ...]:
+    """Iterations after which a run is evaluated: closely spaced on a scale of logarithms, then every tenth."""
     steps = [round(m * 10.0**e) for e in range(1, 9) for m in (1, 1.5, 2, 3, 5, 7)]
     tenth = max(1, iterations // 10)
     tenths = {tenth * k for k in range(1, 10) if tenth * k < iterations}
     return tuple(sorted({n for n in steps if first <= n < tenth} | tenths | {iterations}))
 
 
-class Small:
+class SmallGame:
     """A game of Table 4.1, laid out with all that its repetitions share."""
 
     def __init__(self, rules: Toepen) -> None:
@@ -145,70 +146,63 @@ class Small:
 
 
 @shared
-def small(game: Setting, mode: bool) -> Small:
-    return Small(game.rules(mode))
+def small(game: ToepenSize, mode: bool) -> SmallGame:
+    return SmallGame(game.rules(mode))
 
 
-def few_of(looks: Sequence[int]) -> list[int]:
-    """The looks at which the thesis' best response is trained."""
-    return sorted({nearest(looks, at) for at in (100, 1_000, 10_000, looks[-1])})
+def few_of(every: Sequence[int]) -> list[int]:
+    """The evaluations for which the thesis' best response is trained."""
+    return sorted({nearest(every, at) for at in (100, 1_000, 10_000, every[-1])})
 
 
-def nearest(looks: Sequence[int], at: float) -> int:
-    return min(looks, key=lambda n: abs(float(np.log(n / at))))
+def nearest(every: Sequence[int], at: float) -> int:
+    return min(every, key=lambda n: abs(float(np.log(n / at))))
 
 
 def converged_from(
     game: tuple[int, int, int, bool], mode: bool, iterations: int, evaluation: int, seed: int
 ) -> dict[str, Any]:
     """A run of MCCFR from a seed; the thesis' best responses take `evaluation` iterations."""
-    given = small(Setting(*game), mode)
-    looks = looks_at(iterations, min(10, iterations))
-    few = few_of(looks)
-    course, answers = given.course, given.answers
+    small_game = small(ToepenSize(*game), mode)
+    every = evaluations_at(iterations, min(10, iterations))
+    few = few_of(every)
+    course, answers = small_game.course, small_game.answers
     run, real, even, seen, approximate = course.fresh(seed), [], [], [], []
-    for look in looks:
+    for at in every:
         go_on()
-        run.step(look - run.iteration)
+        run.step(at - run.iteration)
         strategy = course.average(run)
         real.append(course.gap(strategy).gap)
-        even.append(course.even_gap(strategy, given.largest))
-        seen.append(gap_of(given.seen_form, given.seen_reads, strategy).gap)
-        if look in few:
+        even.append(course.even_gap(strategy, small_game.largest))
+        seen.append(gap_of(small_game.seen_form, small_game.seen_reads, strategy).gap)
+        if at in few:
             gains = (answers[s].answered(strategy, evaluation, seed + (s + 1) * SEEDS_APART) for s in range(2))
             approximate.append(sum(gains))
-    return {"uniform": given.uniform, "real": real, "even": even, "seen": seen, "approximate": approximate}
+    return {"uniform": small_game.uniform, "real": real, "even": even, "seen": seen, "approximate": approximate}
 
 
-def converged(iterations: int, found: Sequence[dict[str, Any]]) -> Converged:
+def converged(iterations: int, seeds: Sequence[dict[str, Any]]) -> ConvergenceCurves:
     """The runs from all seeds, put together."""
-    looks = looks_at(iterations, min(10, iterations))
-    few = few_of(looks)
-    real, even, seen, approximate = (np.array([each[what] for each in found]) for what in WHAT)
-    at = [looks.index(look) for look in few]
-    return Converged(
-        found[0]["uniform"],
-        Curve(looks, real),
-        Curve(looks, even),
-        Curve(looks, seen),
-        Curve(tuple(few), approximate),
-        Curve(tuple(few), real[:, at]),
-    )
+    every = evaluations_at(iterations, min(10, iterations))
+    few = tuple(few_of(every))
+    what = ("real", "even", "seen", "approximate")
+    real, even, seen, approximate = (np.array([each[name] for each in seeds]) for name in what)
+    then = real[:, [every.index(at) for at in few]]
+    return ConvergenceCurves(seeds[0]["uniform"], Curve(every, real), Curve(every, even), Curve(every, seen),
+                             Curve(few, approximate), Curve(few, then))  # fmt: skip
 
-
-WHAT = ("real", "even", "seen", "approximate")
 
 # Figures 4.3 to 4.5: abstractions
 
 
 @dataclass(frozen=True)
-class Trained:
+class AbstractionCurves:
     """Abstractions against the non-abstracted strategy of the same age."""
 
     sizes: Mapping[str, int]
     score: Mapping[str, Curve]  # mean payoff against the baseline, both seats
     reached: Mapping[str, Curve]  # rows
-    gap: Mapping[str, Curve]  # nash_conv in the real game, at fewer looks
+    gap: Mapping[str, Curve]  # NashConv in the real game, at fewer evaluations
     even: Mapping[str, tuple[float, ...]]  # the same at the end, with tied cards played equally often
     value: tuple[float, float]  # player 1's value lies between these
     gap_solved: float
@@ -217,161 +211,133 @@ class Trained:
 
 
 @shared
-def laid(game: Setting, mode: bool, strength: int) -> Laid:
-    return Laid(game.rules(mode), strength)
+def courses(game: ToepenSize, mode: bool, strength: int) -> AbstractionCourses:
+    return AbstractionCourses(game.rules(mode), strength)
 
 
 def solved(game: tuple[int, int, int, bool], mode: bool, strength: int, until: float) -> dict[str, Any]:
     """What is known of the large game by solving it, and the sizes of its abstractions."""
     from kibitz.solvers.run import solve
 
-    given = laid(Setting(*game), mode, strength)
-    bound = measure(given.form, solve(given.tree, "pcfr+", until=until).probabilities)
+    large = courses(ToepenSize(*game), mode, strength)
+    bound = measure(large.form, solve(large.tree, "pcfr+", until=until).probabilities)
     return {
-        "sizes": {name: course.rows for name, course in given.course.items()},
-        "value": [-float(bound.best[1]), float(bound.best[0])],
-        "gap": bound.nash_conv,
-        "uniform": measure(given.form, given.form.uniform()).nash_conv,
-    }
+        "sizes": {name: course.rows for name, course in large.course.items()},
+        "value": [-float(bound.best[1]), float(bound.best[0])], "gap": bound.nash_conv,
+        "uniform": measure(large.form, large.form.uniform()).nash_conv,
+    }  # fmt: skip
 
 
-def looks_of(iterations: int, every: int) -> tuple[tuple[int, ...], list[int]]:
-    """Of scores, and the fewer at which NashConv is measured. Only each `every`-th is taken, and the last."""
-    looks = looks_at(iterations, min(100, iterations))[::-every][::-1]
-    return looks, sorted({nearest(looks, at) for at in np.geomspace(looks[0], iterations, 7)})
+def evaluations_of(iterations: int, every: int) -> tuple[tuple[int, ...], list[int]]:
+    """Evaluations of scores, and those of NashConv, which are fewer. Only each `every`-th is taken, and the last."""
+    scored = evaluations_at(iterations, min(100, iterations))[::-every][::-1]
+    return scored, sorted({nearest(scored, at) for at in np.geomspace(scored[0], iterations, 7)})
 
 
 def trained_from(
-    game: tuple[int, int, int, bool],
-    mode: bool,
-    strength: int,
-    iterations: int,
-    every: int,
-    answered: bool,
-    seed: int,
+    game: tuple[int, int, int, bool], mode: bool, strength: int, iterations: int, every: int, answered: bool, seed: int
 ) -> dict[str, Any]:
     """All abstractions and the baseline from a seed, in step with one another.
 
     answered: whether the baseline gets the thesis' approximate best response at the end, of as many iterations as
     were trained [Sec. 4.2.2].
     """
-    given = laid(Setting(*game), mode, strength)
-    form, course = given.form, given.course
-    looks, gaps = looks_of(iterations, every)
+    large = courses(ToepenSize(*game), mode, strength)
+    form, course = large.form, large.course
+    scored, gaps = evaluations_of(iterations, every)
     # Each has random numbers of its own: otherwise all would see the same deals.
     runs = {name: c.fresh(seed + k * SEEDS_APART) for k, (name, c) in enumerate(course.items())}
     score, reached, gap = ({name: list[float]() for name in course} for _ in range(3))
     against = np.empty(0)
-    for look in looks:
+    for at in scored:
         for name, run in runs.items():
             go_on()
-            run.step(look - run.iteration)
+            run.step(at - run.iteration)
             strategy = course[name].average(run)
             plan = course[name].plan(strategy)
             if name == BASELINE:
                 against = worth(form, plan)
             score[name].append(0.5 * float(plan @ against))
             reached[name].append(course[name].reached(run))
-            if look in gaps:
+            if at in gaps:
                 gap[name].append(course[name].gap(strategy).gap)
     last = {name: course[name].average(run) for name, run in runs.items()}
-    even = {name: course[name].even_gap(strategy, given.largest) for name, strategy in last.items()}
+    even = {name: course[name].even_gap(strategy, large.largest) for name, strategy in last.items()}
     gains = []
     for seat in range(2 if answered else 0):
         go_on()
-        gains.append(given.answers[seat].answered(last[BASELINE], iterations, seed + (20 + seat) * SEEDS_APART))
+        gains.append(large.answers[seat].answered(last[BASELINE], iterations, seed + (20 + seat) * SEEDS_APART))
     return {"score": score, "reached": reached, "gap": gap, "even": even, "gains": gains}
 
 
-def trained(iterations: int, every: int, bound: dict[str, Any], found: Sequence[dict[str, Any]]) -> Trained:
+def trained(iterations: int, every: int, bound: dict[str, Any], seeds: Sequence[dict[str, Any]]) -> AbstractionCurves:
     """The runs from all seeds, put together."""
-    looks, gaps = looks_of(iterations, every)
+    scored, gaps = evaluations_of(iterations, every)
 
     def curves(what: str, at: Sequence[int]) -> dict[str, Curve]:
-        return {name: Curve(tuple(at), np.array([each[what][name] for each in found])) for name in bound["sizes"]}
+        return {name: Curve(tuple(at), np.array([each[what][name] for each in seeds])) for name in bound["sizes"]}
 
     low, high = bound["value"]
-    return Trained(
-        bound["sizes"],
-        curves("score", looks),
-        curves("reached", looks),
-        curves("gap", gaps),
-        {name: tuple(each["even"][name] for each in found) for name in bound["sizes"]},
-        (low, high),
-        bound["gap"],
-        tuple(sum(each["gains"]) for each in found if each["gains"]),
-        bound["uniform"],
-    )
+    return AbstractionCurves(
+        bound["sizes"], curves("score", scored), curves("reached", scored), curves("gap", gaps),
+        {name: tuple(each["even"][name] for each in seeds) for name in bound["sizes"]}, (low, high), bound["gap"],
+        tuple(sum(each["gains"]) for each in seeds if each["gains"]), bound["uniform"],
+    )  # fmt: skip
 
 
 # All of it
 
 
 @dataclass(frozen=True)
-class Results:
+class ThesisResults:
     """All that was measured."""
 
     iterations: int
-    small: Mapping[tuple[bool, bool], Mapping[str, Converged]]  # (betting, follow_suit) -> deck
-    trained: Mapping[bool, Trained]
+    small: Mapping[tuple[bool, bool], Mapping[str, ConvergenceCurves]]  # (betting, follow_suit) -> deck
+    trained: Mapping[bool, AbstractionCurves]
     counted: Mapping[str, Mapping[str, Mapping[bool, tuple[int, int]]]]
-    values: Mapping[Setting, tuple[float, str]]  # of player 1, with a fraction where there is one
+    values: Mapping[ToepenSize, tuple[float, str]]  # of player 1, with a fraction where there is one
 
 
-def small_games(betting: bool) -> list[Setting]:
-    return [Setting(*size, betting) for size in SIZES[1:4]]
+def small_games(betting: bool) -> list[ToepenSize]:
+    return [ToepenSize(*size, betting) for size in SIZES[1:4]]
 
 
-def valued_games() -> list[Setting]:
-    return [*(game for game in GAMES if not game.betting), Setting(2, 2, 2, True)]
-
-
-def every_of(plan: Plan) -> int:
-    return 4 if is_quick(plan) else 1
-
-
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: PaperPlan) -> list[Run]:
     """plan.iterations is for abstractions; NashConv curves take half as many."""
     half, evaluation = iterations_of(plan)
-    strength, answered = (STRENGTH_QUICK, 0) if is_quick(plan) else (STRENGTH, ANSWERED)
+    strength, answered, every = (STRENGTH_QUICK, 0, QUICK_EVERY) if plan.quick else (STRENGTH, ANSWERED, 1)
     result = [Run("counting infosets", counted, [(game,) for game in GAMES])]
     for betting, mode in SMALL:
         for game in small_games(betting):
             pieces = [(game, mode, half, evaluation, seed) for seed in plan.seeds]
             result.append(Run(converging(game, mode), converged_from, pieces, "threads"))
     for mode in MODES:
-        given = LARGE, mode, strength
-        repeated = [(*given, plan.iterations, every_of(plan), k < answered, seed) for k, seed in enumerate(plan.seeds)]
+        of = LARGE, mode, strength
+        repeated = [(*of, plan.iterations, every, k < answered, seed) for k, seed in enumerate(plan.seeds)]
         result += [
-            Run(f"solving {LARGE}, {MODE_NAMES[mode]}", solved, [(*given, plan.until)]),
+            Run(f"solving {LARGE}, {MODE_NAMES[mode]}", solved, [(*of, plan.until)]),
             Run(f"abstractions, {MODE_NAMES[mode]}", trained_from, repeated, "threads"),
         ]
-    return [*result, Run("values", exact_value, [(game,) for game in valued_games()])]
+    return [*result, Run("values", exact_value, [(game,) for game in VALUED])]
 
 
-def converging(game: Setting, mode: bool) -> str:
+def converging(game: ToepenSize, mode: bool) -> str:
     return f"NashConv of {game}{'' if mode else f', {OTHER}'}"
 
 
-def gather(plan: Plan, found: Answers) -> Results:
+def gather(plan: PaperPlan, answers: Answers) -> ThesisResults:
     half, _ = iterations_of(plan)
-    counts = zip(GAMES, found["counting infosets"], strict=True)
-    return Results(
+    counts = zip(GAMES, answers["counting infosets"], strict=True)
+    return ThesisResults(
         plan.iterations,
-        {
-            (betting, mode): {
-                game.deck: converged(half, found[converging(game, mode)]) for game in small_games(betting)
-            }
-            for betting, mode in SMALL
-        },
-        {
-            mode: trained(plan.iterations, every_of(plan), found[f"solving {LARGE}, {name}"][0],
-                          found[f"abstractions, {name}"])
-            for mode, name in MODE_NAMES.items()
-        },
+        {(betting, mode): {game.deck: converged(half, answers[converging(game, mode)])
+                           for game in small_games(betting)} for betting, mode in SMALL},
+        {mode: trained(plan.iterations, QUICK_EVERY if plan.quick else 1, answers[f"solving {LARGE}, {name}"][0],
+                       answers[f"abstractions, {name}"]) for mode, name in MODE_NAMES.items()},
         {
             str(game): {kind: {m: (a, b) for m, (a, b) in zip(MODES, pairs, strict=True)} for kind, pairs in of.items()}
             for game, of in counts
         },
-        {game: (value, text) for game, (value, text) in zip(valued_games(), found["values"], strict=True)},
+        {game: (value, text) for game, (value, text) in zip(VALUED, answers["values"], strict=True)},
     )  # fmt: skip

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -33,17 +33,15 @@ from kibitz.core.errors import ArtefactError, SolverError
 from kibitz.core.resources import CORES, cores
 
 T = TypeVar("T")
-Told: TypeAlias = Callable[[str, int, int], None]  # what goes on, pieces that are done, and of how many
+OnProgress: TypeAlias = Callable[[str, int, int], None]  # a run, how many pieces are done, of how many
 Answers: TypeAlias = Mapping[str, list[Any]]  # by the name of a run, in the order of its pieces
 BLAS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Sources that only print, or read what runs have answered: folders, and the pages of papers whose runs are elsewhere.
 PRINTING = (
     "bench/", "cli/", "web/",
-    *(f"report/{name}.py" for name in ("axes", "charts", "curves", "hands", "heat", "page", "plot", "strategy")),
-    "report/tables.py", "report/text.py", "papers/gibson2011.py",
-    "papers/gibson2011_sampled.py", "papers/gibson2011_holdem.py",
+    *(f"report/{name}.py" for name in ("charts", "curves", "hands", "heat", "plot", "strategy", "tables", "text")),
+    *(f"papers/gibson2011{name}.py" for name in ("", "_sampled", "_holdem", "_three_page")),
     "papers/holdem_page.py", "papers/waugh2009_holdem.py",
-    "papers/gibson2011_three_page.py",
 )  # fmt: skip
 LARGEST = 1 << 26  # bytes of an answer on a shelf
 
@@ -62,6 +60,15 @@ class Run:
     work: Callable[..., Any]
     pieces: Sequence[tuple[Any, ...]] = ((),)
     apart: Literal["alone", "threads", "processes", "cores"] = "alone"
+    reads: type | None = None  # the dataclass that pieces answer with, if it is one: answers are given as such
+
+    def read(self, answer: Any) -> Any:
+        """An answer as the experiment wants it, or a list of such. Lists in fields of a dataclass become tuples."""
+        if self.reads is None or answer is None:
+            return answer
+        if isinstance(answer, list):
+            return [self.read(each) for each in answer]
+        return self.reads(**{name: tuple(x) if isinstance(x, list) else x for name, x in answer.items()})
 
 
 class Shelf:
@@ -81,9 +88,9 @@ class Shelf:
         if self.folder is None or self.again:
             return []
         try:
-            held = json.loads(store.read_bytes(self._place(run, piece), LARGEST))
-            answer, seconds = held["answer"], float(held["seconds"])
-            if held["seal"] != _seal(_head(run, piece), answer, seconds):
+            saved = json.loads(store.read_bytes(self._place(run, piece), LARGEST))
+            answer, seconds = saved["answer"], float(saved["seconds"])
+            if saved["seal"] != _seal(_head(run, piece), answer, seconds):
                 return []
         except (ArtefactError, OSError, ValueError, KeyError, TypeError, RecursionError):
             return []
@@ -97,9 +104,9 @@ class Shelf:
         if self.folder is None or self.trouble:
             return
         head = _head(run, piece)
-        held = {**head, "seconds": seconds, "answer": answer, "seal": _seal(head, answer, seconds)}
+        saved = {**head, "seconds": seconds, "answer": answer, "seal": _seal(head, answer, seconds)}
         try:
-            store.write_text(self._place(run, piece), json.dumps(held) + "\n")
+            store.write_text(self._place(run, piece), json.dumps(saved) + "\n")
         except (ArtefactError, OSError) as error:
             self.trouble = f"results of runs are not kept: {error}"
 
@@ -138,36 +145,33 @@ def plain(answer: Any) -> Any:
 def _listed(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
     raise TypeError(f"{type(value).__name__} is not plain data")
-
-
-def tuples(answer: dict[str, Any]) -> dict[str, Any]:
-    """An answer with its lists as tuples: the fields of a dataclass, as they were."""
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in answer.items()}
 
 
 # Doing them
 
 
 def carry_out(
-    runs: Sequence[Run], jobs: int | None = None, told: Told | None = None, shelf: Shelf | None = None
+    runs: Sequence[Run], jobs: int | None = None, on_progress: OnProgress | None = None, shelf: Shelf | None = None
 ) -> dict[str, list[Any]]:
     """The answers of all runs. jobs: pieces side by side; default: a core each."""
-    shelf, told = shelf or Shelf(), told or (lambda what, done, of: None)
+    shelf, on_progress = shelf or Shelf(), on_progress or (lambda what, done, of: None)
     assert len({run.name for run in runs}) == len(runs)
     answers: dict[str, list[Any]] = {}
     for run in runs:
-        found = [shelf.find(run, piece) for piece in run.pieces]
-        missing = [k for k, answer in enumerate(found) if not answer]
-        done, of, mark = len(found) - len(missing), len(found), time.perf_counter()
-        told(run.name, done, of)
+        pieces = [shelf.find(run, piece) for piece in run.pieces]
+        missing = [k for k, answer in enumerate(pieces) if not answer]
+        done, of, mark = len(pieces) - len(missing), len(pieces), time.perf_counter()
+        on_progress(run.name, done, of)
         for k, answer in _worked(run, missing, jobs):
-            found[k] = [plain(answer)]
+            pieces[k] = [plain(answer)]
             now = time.perf_counter()
-            shelf.keep(run, run.pieces[k], found[k][0], now - mark)  # of what they took together, each has its share
+            shelf.keep(run, run.pieces[k], pieces[k][0], now - mark)  # of what they took together, each has its share
             done, mark = done + 1, now
-            told(run.name, done, of)
-        answers[run.name] = [answer for (answer,) in found]
+            on_progress(run.name, done, of)
+        answers[run.name] = [run.read(answer) for (answer,) in pieces]
     return answers
 
 
@@ -242,9 +246,9 @@ def _in_processes(run: Run, missing: Sequence[int], jobs: int) -> Iterator[tuple
 @contextmanager
 def _share(jobs: int) -> Iterator[None]:
     """Processes that are begun meanwhile have an equal share of the cores, and one thread for the machine's BLAS."""
-    given = {**dict.fromkeys(BLAS, "1"), CORES: str(max(1, cores() // jobs))}
-    before = {name: os.environ.get(name) for name in given}
-    os.environ.update(given)
+    limits = {**dict.fromkeys(BLAS, "1"), CORES: str(max(1, cores() // jobs))}
+    before = {name: os.environ.get(name) for name in limits}
+    os.environ.update(limits)
     try:
         yield
     finally:
@@ -266,17 +270,17 @@ def _follow_the_parent() -> None:
 
 
 def shared(make: Callable[..., T]) -> Callable[..., T]:
-    """What the pieces of a run share, such as a game that is laid out: the last one made is held, for its arguments.
+    """What the pieces of a run share, such as a game that is laid out: the last one made is kept, for its arguments.
 
-    One thread makes it and the others wait. The one before is let go first: two large games need not fit.
+    One thread makes it and the others wait. The one before is dropped first: two large games need not fit into memory.
     """
-    lock, held = threading.Lock(), dict[tuple[Any, ...], T]()
+    lock, last = threading.Lock(), dict[tuple[Any, ...], T]()
 
-    def given(*arguments: Any) -> T:
+    def shared_one(*arguments: Any) -> T:
         with lock:
-            if arguments not in held:
-                held.clear()
-                held[arguments] = make(*arguments)
-            return held[arguments]
+            if arguments not in last:
+                last.clear()
+                last[arguments] = make(*arguments)
+            return last[arguments]
 
-    return given
+    return shared_one

@@ -22,11 +22,11 @@ from kibitz.papers import (
     sandholm_rhode_island,
     sandholm_tournaments,
 )
-from kibitz.papers.experiment import Experiment, Plan, of_parts
+from kibitz.papers.experiment import Experiment, PaperPlan, of_parts
 
 TITLE = "Sandholm, Sequential imperfect-information games: GameShrink and Rhode Island hold'em"
-PLAN = Plan(starts=1, iterations=400, until=1e-3)
-QUICK = Plan(starts=1, iterations=40, until=1.0, quick=True)
+PLAN = PaperPlan(starts=1, iterations=400, until=1e-3)
+QUICK = PaperPlan(starts=1, iterations=40, until=1.0, quick=True)
 PARTS: dict[str, Experiment[Any]] = {
     "gameshrink": sandholm_gameshrink.PART,
     "rhode-island": sandholm_rhode_island.PART,

@@ -1,14 +1,15 @@
 """GameShrink on Rhode Island hold'em, Leduc hold'em and smaller decks, and which of its readings is lossless.
 
 An equilibrium within the classes is found, exactly by the linear programme where that is small, else by CFR; it is then
-played in the whole game, where best responses see every card. If the classes are lossless the two gaps agree.
+played in the whole game, where best responses see every card. If the classes are lossless, NashConv is the same in
+both games.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from math import comb
 from typing import Any
@@ -17,15 +18,15 @@ import numpy as np
 
 from kibitz.games import game
 from kibitz.papers.claims import FACT, OURS, RUN, Claim, Comparison, fact
-from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.runs import Answers, Run, tuples
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.runs import Answers, Run
 from kibitz.poker.buckets.gameshrink import Shrunk, lp_size, shrink
 from kibitz.poker.buckets.names import shrunk_buckets
 from kibitz.poker.buckets.signals import Cards
 from kibitz.poker.exact.deal import deal
 from kibitz.poker.exact.form import PokerForm, poker_form
 from kibitz.poker.exact.programme import payoff_entries
-from kibitz.report.figures import Curves, Line, Panel, Sheet
+from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
 from kibitz.solvers import Task, make
 from kibitz.solvers.run import solve
 
@@ -42,21 +43,17 @@ SHORT = {"poker(file=leduc)": "leduc", "rhode_island(ranks=3, suits=2)": "3 rank
 
 
 @dataclass(frozen=True)
-class Inside:
-    """A solution within some classes, and what it is worth in the whole game."""
+class ClassSolution:
+    """A solution of the abstract game of some classes, and its NashConv in the whole game."""
 
-    name: str
+    game: str
     reading: str
     classes: tuple[int, ...]
-    iterations: tuple[int, ...]  # of looks; (1,) where the programme was solved exactly
-    inside: tuple[float, ...]  # gap within the classes
-    outside: tuple[float, ...]  # gap in the whole game
+    iterations: tuple[int, ...]  # of evaluations; (1,) where the programme was solved exactly
+    inside: tuple[float, ...]  # NashConv in the abstract game
+    outside: tuple[float, ...]  # NashConv in the whole game
     value: float  # within the classes, for the first seat
-    true: float  # of the whole game, exactly or as well as it is known
-
-    @classmethod
-    def read(cls, data: dict[str, Any]) -> Inside:
-        return cls(**tuples(data))
+    true: float | None  # of the whole game, exactly or as well as it is known
 
 
 @cache
@@ -73,7 +70,7 @@ def within(form: PokerForm, shrunk: Shrunk) -> PokerForm:
     return form.bucketed(shrunk_buckets(form, shrunk))
 
 
-def solve_exactly(name: str, reading: str) -> Inside:
+def solve_exactly(name: str, reading: str) -> ClassSolution:
     """The linear programme within the classes and that of the whole game."""
     form = poker_form(game(name))
     shrunk = shrunk_of(name, reading)
@@ -83,29 +80,32 @@ def solve_exactly(name: str, reading: str) -> Inside:
     weights = small.to_strategy(solver.probabilities())
     inside, outside = small.measure_weights(weights), form.measure_weights(form.lift(small, weights))
     true = solve(form, "lp")
-    return Inside(name, reading, tuple(shrunk.classes), (1,), (inside.nash_conv,), (outside.nash_conv,),
-                  float(inside.value[0]), float(true.meta["value"][0]))  # fmt: skip
+    return ClassSolution(name, reading, tuple(shrunk.classes), (1,), (inside.nash_conv,), (outside.nash_conv,),
+                         float(inside.value[0]), float(true.meta["value"][0]))  # fmt: skip
 
 
-def solve_in(name: str, shrunk: Shrunk, iterations: int, true: float = np.nan, looks: int = 12) -> Inside:
-    """CFR within the classes, with looks at both gaps on the way."""
+def solve_in(
+    name: str, shrunk: Shrunk, iterations: int, true: float | None = None, evaluations: int = 12
+) -> ClassSolution:  # fmt: skip
+    """CFR in the abstract game of the classes, with evaluations of both NashConvs on the way."""
     form = poker_form(game(name))
     small = within(form, shrunk)
     solver: Any = make(SOLVER, Task(None, small, threads=2))
-    at = sorted({max(1, round(iterations ** (k / looks))) for k in range(1, looks + 1)})
+    at = sorted({max(1, round(iterations ** (k / evaluations))) for k in range(1, evaluations + 1)})
     inside, outside, value = [], [], 0.0
-    for look in at:
-        solver.step(look - solver.iteration)
+    for iteration in at:
+        solver.step(iteration - solver.iteration)
         here = solver.measure()
-        there = form.measure_weights(form.lift(small, solver.space.average))
+        there = form.measure_weights(form.lift(small, solver.cfr_state.average))
         inside.append(here.nash_conv)
         outside.append(there.nash_conv)
         value = float(here.value[0])
-    return Inside(name, shrunk.reading, tuple(shrunk.classes), tuple(at), tuple(inside), tuple(outside), value, true)
+    return ClassSolution(name, shrunk.reading, tuple(shrunk.classes), tuple(at), tuple(inside), tuple(outside), value,
+                         true)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Alone:
+class SeatAlone:
     """What one seat can secure if it alone sees classes only."""
 
     game: str
@@ -115,7 +115,7 @@ class Alone:
     true: tuple[float, float]  # between which the value of the game for the seat lies
 
 
-def one_seat(name: str, shrunk: Shrunk, seat: int, iterations: int, true: tuple[float, float]) -> Alone:
+def one_seat(name: str, shrunk: Shrunk, seat: int, iterations: int, true: tuple[float, float]) -> SeatAlone:
     """Hold one seat to classes, let the other see all, and bound the value of that game by best responses in it."""
     form = poker_form(game(name))
     every = [np.arange(cards.classes) for cards in form.cards.rounds]
@@ -124,23 +124,23 @@ def one_seat(name: str, shrunk: Shrunk, seat: int, iterations: int, true: tuple[
     solver: Any = make(SOLVER, Task(None, small, threads=2))
     solver.step(iterations)
     best = solver.measure().best
-    return Alone(name, seat, float(-best[1 - seat]), float(best[seat]), true)
+    return SeatAlone(name, seat, float(-best[1 - seat]), float(best[seat]), true)
 
 
 # Runs
 
 
 @dataclass(frozen=True)
-class Whole:
-    """The game as it is: hands told apart by round, and its betting."""
+class DealSizes:
+    """The game without abstraction: hands that differ by round, and its betting."""
 
-    deals: list[int]
-    suits: list[int]  # up to the names of suits
-    per_hand: list[list[int]]  # sequences and infosets of a hand, by round
+    deals: tuple[int, ...]
+    suits: tuple[int, ...]  # up to the names of suits
+    per_hand: tuple[list[int], ...]  # sequences and infosets of a hand, by round
     signals: int  # nodes of the signal tree
 
 
-def sizes(name: str) -> dict[str, Any]:
+def sizes(name: str) -> DealSizes:
     form = poker_form(game(name))
     whole, deals = [], form.cards.hands
     cards_left = form.definition.ranks * form.definition.suits - form.definition.hole
@@ -148,64 +148,54 @@ def sizes(name: str) -> dict[str, Any]:
         deals *= comb(cards_left, dealt)
         cards_left -= dealt
         whole.append(deals)
-    suits = [cards.classes for cards in deal(form.definition, alike=False).rounds]
-    return asdict(Whole(whole, suits, list(form.per_hand), Cards.of(form.definition).signal_nodes))
+    suits = tuple(cards.classes for cards in deal(form.definition, alike=False).rounds)
+    return DealSizes(tuple(whole), suits, tuple(form.per_hand), Cards.of(form.definition).signal_nodes)
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a reading makes of the game, and how long that takes."""
+class ShrunkSizes:
+    """The sizes of the game under a reading, and how long GameShrink takes."""
 
-    classes: list[int]
+    classes: tuple[int, ...]
     rows: int
     non_zeros: int
     seconds: float
 
 
-def shrink_whole(name: str, reading: str) -> dict[str, Any]:
+def shrink_whole(name: str, reading: str) -> ShrunkSizes:
     form = poker_form(game(name))
     shrink(_cards(EXACT[0]), reading)  # compiles
     began = time.perf_counter()
     shrunk = shrink(Cards.of(form.definition), reading)
     spent = time.perf_counter() - began
-    return asdict(Found(shrunk.classes, shrunk.lp_size(*form.per_hand), entries(form, shrunk), spent))
+    return ShrunkSizes(tuple(shrunk.classes), shrunk.lp_size(*form.per_hand), entries(form, shrunk), spent)
 
 
-def exactly(name: str, reading: str) -> dict[str, Any]:
-    return asdict(solve_exactly(name, reading))
+def by_cfr(name: str, reading: str, iterations: int) -> ClassSolution:
+    return solve_in(name, shrunk_of(name, reading), iterations)
 
 
-def by_cfr(name: str, reading: str, iterations: int) -> dict[str, Any]:
-    return asdict(solve_in(name, shrunk_of(name, reading), iterations))
-
-
-def _value(name: str, iterations: int) -> list[float]:
-    """What best responses get against a solution of the whole game: bounds of its value."""
+def both_alone(name: str, iterations: int) -> list[SeatAlone]:
+    """Each seat by itself in the abstract game of win-count classes."""
     solver: Any = make(SOLVER, Task(None, poker_form(game(name)), threads=2))
     solver.step(iterations)
-    best: list[float] = solver.measure().best.tolist()
-    return best
-
-
-def both_alone(name: str, iterations: int) -> list[dict[str, Any]]:
-    """Each seat by itself within win-count classes."""
-    best = _value(name, iterations)
+    best = solver.measure().best.tolist()  # against a solution of the whole game: bounds of its value
     bounds = (-best[1], best[0]), (-best[0], best[1])
     shrunk = shrunk_of(name, "win-count")
-    return [asdict(one_seat(name, shrunk, seat, iterations, bounds[seat])) for seat in (0, 1)]
+    return [one_seat(name, shrunk, seat, iterations, bounds[seat]) for seat in (0, 1)]
 
 
-def lossy(name: str, thresholds: Sequence[int], iterations: int) -> list[dict[str, Any]]:
+def lossy(name: str, thresholds: Sequence[int], iterations: int) -> list[ClassSolution]:
     """The win-count reading with thresholds; those that give the same classes once."""
     true = solve(name, SOLVER, iterations=2 * iterations).meta["value"][0]
-    found, seen = [], set()
+    solutions, seen = [], set()
     for threshold in thresholds:
         shrunk = shrink(_cards(name), "win-count", threshold)
         if tuple(shrunk.classes) in seen:
             continue
         seen.add(tuple(shrunk.classes))
-        found.append(asdict(solve_in(name, shrunk, iterations, true, looks=1)) | {"name": f"threshold {threshold}"})
-    return found
+        solutions.append(replace(solve_in(name, shrunk, iterations, true, 1), game=f"threshold {threshold}"))
+    return solutions
 
 
 def programme(name: str, iterations: int) -> dict[str, Any]:
@@ -214,117 +204,94 @@ def programme(name: str, iterations: int) -> dict[str, Any]:
     solvers = {}
     for solver in ("lp", "cfr+", "dcfr", "dcfr+", "pcfr+"):
         began = time.perf_counter()
-        found = solve(form, solver, iterations=None if solver == "lp" else iterations).meta
-        solvers[solver] = {"value": found["value"][0], "gap": found["nash_conv"], "iterations": found["iterations"],
+        meta = solve(form, solver, iterations=None if solver == "lp" else iterations).meta
+        solvers[solver] = {"value": meta["value"][0], "gap": meta["nash_conv"], "iterations": meta["iterations"],
                            "seconds": time.perf_counter() - began}  # fmt: skip
     return {"game": name, "rows": form.programme_size[1], "solvers": solvers}
 
 
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: PaperPlan) -> list[Run]:
     """All take every core, or are timed: so one after another."""
     quick = plan.quick
     names = EXACT[:1] if quick else EXACT
     alone = [(EXACT[0], 10 * plan.iterations), (GAME, plan.iterations)]
     return [
-        Run("gameshrink: sizes", sizes, [(GAME,)]),
-        Run("gameshrink", shrink_whole, [(GAME, reading) for reading in READINGS]),
-        Run("linear programmes within classes", exactly, [(name, reading) for name in names for reading in READINGS]),
-        Run("cfr within classes of rhode island", by_cfr, [(GAME, reading, plan.iterations) for reading in READINGS]),
-        Run("one seat alone within classes", both_alone, alone[: 1 if quick else 2]),
-        Run("lossy classes", lossy, [(LOSSY, THRESHOLDS, max(50, plan.iterations))]),
+        Run("gameshrink: sizes", sizes, [(GAME,)], reads=DealSizes),
+        Run("gameshrink", shrink_whole, [(GAME, reading) for reading in READINGS], reads=ShrunkSizes),
+        Run("linear programmes within classes", solve_exactly,
+            [(name, reading) for name in names for reading in READINGS], reads=ClassSolution),
+        Run("cfr within classes of rhode island", by_cfr, [(GAME, reading, plan.iterations) for reading in READINGS],
+            reads=ClassSolution),
+        Run("one seat alone within classes", both_alone, alone[: 1 if quick else 2], reads=SeatAlone),
+        Run("lossy classes", lossy, [(LOSSY, THRESHOLDS, max(50, plan.iterations))], reads=ClassSolution),
         Run("linear programme and first-order solvers", programme,
             [("rhode_island(ranks=2, suits=2)" if quick else EXACT[1], 10 * plan.iterations)]),
     ]  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Results:
-    whole: Whole
-    shrunk: dict[str, Found]  # by reading
-    exact: list[Inside]
-    curves: list[Inside]
-    alone: list[Alone]
-    lossy: list[Inside]
+class GameShrinkResults:
+    whole: DealSizes
+    shrunk: dict[str, ShrunkSizes]  # by reading
+    exact: list[ClassSolution]
+    curves: list[ClassSolution]
+    alone: list[SeatAlone]
+    lossy: list[ClassSolution]
     programme: dict[str, Any]
 
 
-def gather(plan: Plan, found: Answers) -> Results:
-    (whole,), (few,), (solved,) = (
-        found[name] for name in ("gameshrink: sizes", "lossy classes", "linear programme and first-order solvers")
-    )
-    return Results(
-        Whole(**whole),
-        {reading: Found(**each) for reading, each in zip(READINGS, found["gameshrink"], strict=True)},
-        [Inside.read(each) for each in found["linear programmes within classes"]],
-        [Inside.read(each) for each in found["cfr within classes of rhode island"]],
-        [Alone(**tuples(seat)) for both in found["one seat alone within classes"] for seat in both],
-        [Inside.read(each) for each in few],
-        solved,
-    )
+def gather(plan: PaperPlan, answers: Answers) -> GameShrinkResults:
+    return GameShrinkResults(
+        answers["gameshrink: sizes"][0], dict(zip(READINGS, answers["gameshrink"], strict=True)),
+        answers["linear programmes within classes"], answers["cfr within classes of rhode island"],
+        [seat for both in answers["one seat alone within classes"] for seat in both], answers["lossy classes"][0],
+        answers["linear programme and first-order solvers"][0],
+    )  # fmt: skip
 
 
 # The page
 
 
-def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
+def page(plan: PaperPlan, r: GameShrinkResults, claims: Sequence[Claim]) -> Page:
     solvers = r.programme["solvers"]
     return Page(
-        about=(
-            "GameShrink merges signals that lead to the same ends. Two readings of its definition are run on the "
-            "signal tree of Rhode Island hold'em, which knows nothing of suits: by the numbers of wins and losses "
-            "against all opponents' cards (win-count), and by those against each class of the opponent's cards "
-            "(strict). An equilibrium within the classes is then measured in the whole game by exact best responses."
-        ),
+        about="GameShrink merges signals that lead to the same ends. Two readings of its definition are run on the "
+        "signal tree of Rhode Island hold'em, which knows nothing of suits: by the numbers of wins and losses against "
+        "all opponents' cards (win-count), and by those against each class of the opponent's cards (strict). An "
+        "equilibrium within the classes is then measured in the whole game by exact best responses.",
         departs=(
             "The signals of a round are one step of the tree, not a level for each card. Strict classes are the "
             "coarsest that agree with the opponent's own classes; the proof that they lose nothing is in "
             "`kibitz/poker/buckets/gameshrink.py`.",
         ),
-        sheets=(
-            _classes_sheet(r),
-            _lossless_sheet([*r.exact, *r.curves]),
-            _alone_sheet(r.alone),
-            _lossy_sheet(r.lossy),
-            _programme_sheet(r.programme),
-        ),
+        sheets=(_classes_sheet(r), _lossless_sheet([*r.exact, *r.curves]), _alone_sheet(r.alone),
+                _lossy_sheet(r.lossy), _programme_sheet(r.programme)),
         pictures=(_picture(r.curves),),
         figures={
-            "classes": {reading: found.classes for reading, found in r.shrunk.items()},
-            "rows": {reading: found.rows for reading, found in r.shrunk.items()},
-            "non_zeros": {reading: found.non_zeros for reading, found in r.shrunk.items()},
-            "seconds": {reading: found.seconds for reading, found in r.shrunk.items()},
-            "solutions": [_data(each) for each in (*r.exact, *r.curves)],
-            "alone": [asdict(each) for each in r.alone],
-            "lossy": [_data(each) for each in r.lossy],
+            **{what: {reading: getattr(sizes, what) for reading, sizes in r.shrunk.items()}
+               for what in ("classes", "rows", "non_zeros", "seconds")},
+            "solutions": [asdict(each) for each in (*r.exact, *r.curves)], "alone": [asdict(each) for each in r.alone],
+            "lossy": [asdict(each) for each in r.lossy],
             "programme": {
-                "game": r.programme["game"],
-                "rows": r.programme["rows"],
-                "lp": solvers["lp"]["value"],
-                **{
-                    name: {"value": found["value"], "gap": found["gap"]}
-                    for name, found in solvers.items()
-                    if name != "lp"
-                },
+                "game": r.programme["game"], "rows": r.programme["rows"], "lp": solvers["lp"]["value"],
+                **{solver: {key: each[key] for key in ("value", "gap")}
+                   for solver, each in solvers.items() if solver != "lp"},
             },
         },
         summary=_summary(r),
-    )
+    )  # fmt: skip
 
 
-def _alone_sheet(found: list[Alone]) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (f"{SHORT[each.game]}, seat {each.seat}", f"{each.least:.4f}", f"{each.most:.4f}",
-         f"{each.true[0]:.4f} to {each.true[1]:.4f}", "yes" if each.most < each.true[0] else "no")
-        for each in found
-    ]  # fmt: skip
+def _alone_sheet(seats: list[SeatAlone]) -> Sheet:
     return Sheet(
         "One seat sees win-count classes only, the other every card: what the first can secure",
         ("game, seat", "at least", "at most", "value of the game", "proved lossy"),
-        rows,
+        [(f"{SHORT[each.game]}, seat {each.seat}", f"{each.least:.4f}", f"{each.most:.4f}",
+          f"{each.true[0]:.4f} to {each.true[1]:.4f}", "yes" if each.most < each.true[0] else "no") for each in seats],
         "At least: what the strategy found secures. At most: what a best response within the classes gets, so no "
         "strategy that sees classes only secures more. Where that is below the value of the game, none of them is "
         "optimal, and no equilibrium within the classes can be one of the game. All by exact best responses.",
-    )
+    )  # fmt: skip
 
 
 def _by_round(classes: Any) -> str:
@@ -340,32 +307,29 @@ def entries(form: PokerForm, shrunk: Shrunk) -> int:
     return payoff_entries(small) + small.sequences + small.points
 
 
-def _classes_sheet(r: Results) -> Sheet:
+def _classes_sheet(r: GameShrinkResults) -> Sheet:
     whole, suits, per_hand = r.whole.deals, r.whole.suits, r.whole.per_hand
     rows: list[tuple[str, ...]] = [
         ("all hands and boards", _by_round(whole), f"{lp_size(whole, *per_hand):,}", "", "", f"{ROWS:,} rows"),
         ("up to the names of suits", _by_round(suits), f"{lp_size(suits, *per_hand):,}", "", "", ""),
     ]
     paper = {"win-count": f"{SHRUNK_ROWS:,} rows, {NON_ZEROS:,} non-zeros, one second", "strict": ""}
-    for reading, found in r.shrunk.items():
-        rows.append((f"GameShrink, {reading}", _by_round(found.classes), f"{found.rows:,}", f"{found.non_zeros:,}",
-                     f"{found.seconds:.1f}", paper[reading]))  # fmt: skip
+    rows += [(f"GameShrink, {reading}", _by_round(sizes.classes), f"{sizes.rows:,}", f"{sizes.non_zeros:,}",
+              f"{sizes.seconds:.1f}", paper[reading]) for reading, sizes in r.shrunk.items()]  # fmt: skip
     return Sheet(
         "Rhode Island hold'em: classes of hands by round, and the linear programme within them",
-        ("hands told apart", "by round", "rows", "non-zeros", "seconds", "slides"),
-        rows,
-        f"The signal tree has {r.whole.signals:,} nodes. The slides print sizes of "
-        "programmes, not classes: that the published classes are those of the win-count reading is inferred from "
-        "the sizes.",
+        ("hands told apart", "by round", "rows", "non-zeros", "seconds", "slides"), rows,
+        f"The signal tree has {r.whole.signals:,} nodes. The slides print sizes of programmes, not classes: that the "
+        "published classes are those of the win-count reading is inferred from the sizes.",
     )
 
 
-def _lossless_sheet(found: list[Inside]) -> Sheet:
+def _lossless_sheet(solutions: list[ClassSolution]) -> Sheet:
     rows: list[tuple[str, ...]] = []
-    for each in found:
+    for each in solutions:
         how = "exactly" if each.iterations == (1,) else f"{each.iterations[-1]:,}"
-        true = "" if np.isnan(each.true) else f"{each.true:.5f}"
-        rows.append((f"{SHORT[each.name]}, {each.reading}", _by_round(each.classes), how, f"{each.value:.5f}", true,
+        true = "" if each.true is None else f"{each.true:.5f}"
+        rows.append((f"{SHORT[each.game]}, {each.reading}", _by_round(each.classes), how, f"{each.value:.5f}", true,
                      f"{each.inside[-1]:.5f}", f"{each.outside[-1]:.5f}"))  # fmt: skip
     return Sheet(
         "An equilibrium within the classes, played in the whole game",
@@ -378,34 +342,29 @@ def _lossless_sheet(found: list[Inside]) -> Sheet:
     )
 
 
-def _lossy_sheet(found: list[Inside]) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (each.name, _by_round(each.classes), f"{each.value:.4f}", f"{each.inside[-1]:.4f}", f"{each.outside[-1]:.4f}")
-        for each in found
-    ]
+def _lossy_sheet(solutions: list[ClassSolution]) -> Sheet:
     return Sheet(
         f"Lossy: {LOSSY}, the win-count reading with a threshold",
         ("", "classes", "value within", "gap within", "gap in the game"),
-        rows,
-        f"Nodes are merged that match up to so many deals. The true value is {found[0].true:.4f}; "
-        f"{found[0].iterations[-1]:,} iterations of {SOLVER} each.",
-    )
+        [(each.game, _by_round(each.classes), f"{each.value:.4f}", f"{each.inside[-1]:.4f}", f"{each.outside[-1]:.4f}")
+         for each in solutions],
+        f"Nodes are merged that match up to so many deals. The true value is {solutions[0].true:.4f}; "
+        f"{solutions[0].iterations[-1]:,} iterations of {SOLVER} each.",
+    )  # fmt: skip
 
 
-def _programme_sheet(found: dict[str, Any]) -> Sheet:
+def _programme_sheet(solved: dict[str, Any]) -> Sheet:
     rows: list[tuple[str, ...]] = []
-    for solver, each in found["solvers"].items():
+    for solver, each in solved["solvers"].items():
         label = "lp (HiGHS)" if solver == "lp" else f"{solver}, {each['iterations']:,} iterations"
         rows.append((label, f"{each['value']:.6f}", f"{each['gap']:.1e}", f"{each['seconds']:.1f}"))
     return Sheet(
-        f"{found['game']}: the linear programme ({found['rows']:,} rows) and first-order solvers",
-        ("solver", "value", "gap", "seconds"),
-        rows,
-        "A value is within its gap of the exact one.",
+        f"{solved['game']}: the linear programme ({solved['rows']:,} rows) and first-order solvers",
+        ("solver", "value", "gap", "seconds"), rows, "A value is within its gap of the exact one.",
     )
 
 
-def _picture(curves: list[Inside]) -> Curves:
+def _picture(curves: list[ClassSolution]) -> Curves:
     lines = []
     for each in curves:
         at, none = tuple(map(float, each.iterations)), (0.0,) * len(each.iterations)
@@ -413,17 +372,17 @@ def _picture(curves: list[Inside]) -> Curves:
         lines.append(Line(f"{each.reading}, within", at, each.inside, none, dashed=True))
     return Curves(
         "gameshrink", "Rhode Island hold'em within the classes of GameShrink", "gap (chips)",
-        (Panel("", tuple(lines)),), log_y=True,
+        (FigurePanel("", tuple(lines)),), log_y=True,
         note="Dashed: the gap within the classes. Full: the gap of the same strategies in the whole game.",
     )  # fmt: skip
 
 
-def _agree(each: Inside) -> Comparison:
-    """That the gap in the whole game is that within the classes."""
+def _agree(each: ClassSolution) -> Comparison:
+    """That NashConv in the whole game is that in the abstract game."""
     return Comparison(abs(each.outside[-1] - each.inside[-1]), "<=", 1e-6 + 1e-3 * each.inside[-1])
 
 
-def claims(r: Results) -> list[Claim]:
+def claims(r: GameShrinkResults) -> list[Claim]:
     everything = [*r.exact, *r.curves]
 
     def lossless(reading: str) -> list[tuple[Comparison, ...]]:
@@ -446,8 +405,8 @@ def claims(r: Results) -> list[Claim]:
     ]  # fmt: skip
 
 
-def _summary(r: Results) -> str:
-    leduc = next(each for each in r.exact if each.name == EXACT[0] and each.reading == "win-count")
+def _summary(r: GameShrinkResults) -> str:
+    leduc = next(each for each in r.exact if each.game == EXACT[0] and each.reading == "win-count")
     whole, strict = (next(each for each in r.curves if each.reading == reading) for reading in READINGS)
     non_zeros, proof = r.shrunk["win-count"].non_zeros, [each for each in r.alone if each.most < each.true[0]]
     proved = ""
@@ -461,21 +420,12 @@ def _summary(r: Results) -> str:
     return (
         f"Win-count classes give a programme of exactly the published {SHRUNK_ROWS:,} rows, with {non_zeros:,} entries "
         f"that are not zero (the slides: {NON_ZEROS:,}). That the published classes are these is inferred from the "
-        "sizes; the slides do not print classes. They are not lossless. An equilibrium "
-        f"within them leaves a gap of {whole.outside[-1]:.2f} chips in Rhode Island hold'em ({whole.inside[-1]:.4f} "
-        f"within); in Leduc hold'em, exactly, {leduc.outside[-1]:.4f} chips, with a value of {leduc.value:.4f} instead "
-        f"of {leduc.true:.4f}. {proved}"
-        f"Strict classes lose nothing (proved in gameshrink.py); measured, the gap is {strict.outside[-1]:.4f} within "
-        "and without."
+        "sizes; the slides do not print classes. They are not lossless. An equilibrium within them leaves a gap of "
+        f"{whole.outside[-1]:.2f} chips in Rhode Island hold'em ({whole.inside[-1]:.4f} within); in Leduc hold'em, "
+        f"exactly, {leduc.outside[-1]:.4f} chips, with a value of {leduc.value:.4f} instead of {leduc.true:.4f}. "
+        f"{proved}Strict classes lose nothing (proved in gameshrink.py); measured, the gap is {strict.outside[-1]:.4f} "
+        "within and without."
     )
 
 
-def _data(each: Inside) -> dict[str, Any]:
-    return {
-        "game": each.name, "reading": each.reading, "classes": list(each.classes), "iterations": list(each.iterations),
-        "inside": list(each.inside), "outside": list(each.outside), "value": each.value,
-        "true": None if np.isnan(each.true) else each.true,
-    }  # fmt: skip
-
-
-PART = Experiment("gameshrink", "GameShrink", Plan(starts=1), Plan(starts=1), runs, gather, claims, page)
+PART = Experiment("gameshrink", "GameShrink", PaperPlan(starts=1), PaperPlan(starts=1), runs, gather, claims, page)

@@ -8,14 +8,15 @@ itself with its last rounds solved at the table.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from kibitz.forms.choice import compact_form
 from kibitz.forms.profile import Profile
 from kibitz.papers.claims import COMPARISON, OURS, Claim, Comparison, measured
-from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.holdem import score_in, unit_of
 from kibitz.papers.runs import Answers, Run
 from kibitz.poker.bucketed.build import bucket_form
 from kibitz.poker.buckets.buckets import hand_buckets
@@ -46,17 +47,17 @@ def first_phases(game: str, buckets: str, until: float, fewest: int = 1) -> dict
     rules = poker_of(game)
     form = bucket_form(rules, hand_buckets(rules.definition, buckets))
     whole = solve_through(form, "dcfr+", until=until)
-    found = {WHOLE: whole}
+    profiles: dict[str, Profile] = {WHOLE: whole}
     for rounds in range(fewest, rules.definition.rounds):
-        for leaves, given in ((ROLLOUT, ROLLOUT), (LEARNED, whole)):
-            found[f"{rounds} {leaves}"] = phase_one(rules, buckets, rounds, given, until=until)
-    return found
+        for leaves, continuation in ((ROLLOUT, ROLLOUT), (LEARNED, whole)):
+            profiles[f"{rounds} {leaves}"] = phase_one(rules, buckets, rounds, continuation, until=until)
+    return profiles
 
 
 def exactly(name: str, game: str, buckets: str, late: bool, until: float, iterations: int) -> list[dict[str, Any]]:
     """Every way: what it loses to best responses in the real game, before and after endgames are solved."""
     rules = poker_of(game)
-    form, found = compact_form(rules), []
+    form, rows = compact_form(rules), []
     for way, profile in first_phases(game, buckets, until).items():
         played = with_all_hands(rules, profile)
         before = float(form.measure(played.probabilities).nash_conv) / 2
@@ -67,9 +68,9 @@ def exactly(name: str, game: str, buckets: str, late: bool, until: float, iterat
                                                 iterations=iterations).probabilities).nash_conv) / 2
                 for how in (PLAIN, SAFE)
             }  # fmt: skip
-            found.append({"name": name, "game": game, "buckets": buckets, "way": way, "begin": begin,
-                          BEFORE: before, **after})  # fmt: skip
-    return found
+            rows.append({"name": name, "game": game, "buckets": buckets, "way": way, "begin": begin,
+                         BEFORE: before, **after})  # fmt: skip
+    return rows
 
 
 def met(game: str, buckets: str, until: float, deals: int, iterations: int) -> list[dict[str, Any]]:
@@ -79,8 +80,8 @@ def met(game: str, buckets: str, until: float, deals: int, iterations: int) -> l
     from kibitz.poker.endgames.agents import PokerSearch
     from kibitz.solvers.machines import machine_of
 
-    machine, found = machine_of(game), []
-    unit = 1000.0 / float(max(poker_of(game).definition.blinds))
+    machine, rows = machine_of(game), []
+    unit = unit_of(game)
     profiles = first_phases(game, buckets, until, FEWEST)
     agents = {way: profile_agent(profile, machine, way) for way, profile in profiles.items()}
     for way, agent in agents.items():
@@ -89,9 +90,8 @@ def met(game: str, buckets: str, until: float, deals: int, iterations: int) -> l
             if way == WHOLE and how == BEFORE:
                 continue
             score = match(machine, player, agents[WHOLE], deals=deals, seed=1).scores[0]
-            found.append({"way": way, "begin": begin, "how": how, "mean": unit * score.mean,
-                          "error": unit * (score.interval[1] - score.mean)})  # fmt: skip
-    return found
+            rows.append({"way": way, "begin": begin, "how": how, **score_in(unit, score)})
+    return rows
 
 
 def full_size(game: str, buckets: str, trained: int, deals: int, weighed: int, folder: str) -> dict[str, Any]:
@@ -109,55 +109,50 @@ def full_size(game: str, buckets: str, trained: int, deals: int, weighed: int, f
     machine = machine_of(game)
     agent = profile_agent(Profile.load(path), machine, "strategy")
     search = PokerSearch(agent, iterations=AT_TABLE)
-    unit = 1000.0 / float(max(poker_of(game).definition.blinds))
-    worth = gain(search, weighed, seed=2)
+    unit, worth = unit_of(game), gain(search, weighed, seed=2)
+    gained = score_in(unit, worth.score)
     score = match(machine, search, agent, deals=deals, seed=1).scores[0]
     return {
-        "game": game, "buckets": buckets, "iterations": trained, "deals": deals, "mean": unit * score.mean,
-        "error": unit * (score.interval[1] - score.mean), "gain": unit * worth.score.mean,
-        "gain_error": unit * (worth.score.interval[1] - worth.score.mean), "hands": weighed,
+        "game": game, "buckets": buckets, "iterations": trained, "deals": deals, **score_in(unit, score),
+        "gain": gained["mean"], "gain_error": gained["error"], "hands": weighed,
         "endgames": worth.endgames, "seconds": worth.seconds / max(1, worth.endgames),
     }  # fmt: skip
 
 
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: PaperPlan) -> list[Run]:
     quick = plan.quick
     until = 0.3 if quick else 0.02
     exact = [(*each, until, 30 if quick else SOLVED) for each in (EXACT[:1] if quick else EXACT)]
-    found = [Run("exactly", exactly, exact)]
-    if not quick:
-        found.append(Run("matches", met, [(DECK, DECK_BUCKETS, until, DEALS, AT_TABLE)]))
-        found.append(Run("hold'em", full_size, [(FULL, FULL_BUCKETS, FULL_ITERATIONS, FULL_DEALS, WEIGHED,
-                                                 str(Path(plan.folder) / "gs2"))]))  # fmt: skip
-    return found
+    larger = [
+        Run("matches", met, [(DECK, DECK_BUCKETS, until, DEALS, AT_TABLE)]),
+        Run("hold'em", full_size, [(FULL, FULL_BUCKETS, FULL_ITERATIONS, FULL_DEALS, WEIGHED,
+                                    str(Path(plan.folder) / "gs2"))]),
+    ]  # fmt: skip
+    return [Run("exactly", exactly, exact), *([] if quick else larger)]
 
 
-@dataclass(frozen=True)
-class Results:
+class EndgameResults(NamedTuple):
     exactly: list[dict[str, Any]]
     matches: list[dict[str, Any]]
     full: dict[str, Any] | None
 
 
-def gather(plan: Plan, found: Answers) -> Results:
-    exact = [each for of_game in found["exactly"] for each in of_game]
-    return Results(exact, found["matches"][0] if "matches" in found else [], found.get("hold'em", [None])[0])
+def gather(plan: PaperPlan, answers: Answers) -> EndgameResults:
+    exact = [each for of_game in answers["exactly"] for each in of_game]
+    return EndgameResults(exact, answers.get("matches", [[]])[0], answers.get("hold'em", [None])[0])
 
 
-def claims(r: Results) -> Iterator[Claim]:
-    def over(text: str, source: str, pairs: Sequence[tuple[float, float]]) -> Claim:
-        return Claim(text, source, [Comparison(a, "<", b) for a, b in pairs], unit=COMPARISON)
-
-    def either(text: str, source: str, found: Callable[[str], Sequence[tuple[float, float]]]) -> Claim:
+def claims(r: EndgameResults) -> Iterator[Claim]:
+    def either(text: str, source: str, pairs: Callable[[str], Sequence[tuple[float, float]]]) -> Claim:
         """The same of plain and of safe endgames, each by itself."""
-        variants = {f"{how} endgames": over(text, source, found(how)).cases for how in (PLAIN, SAFE)}
+        variants = {f"{how} endgames": [Comparison(a, "<", b) for a, b in pairs(how)] for how in (PLAIN, SAFE)}
         return Claim(text, source, variants=variants, unit=COMPARISON)
 
     yield either("solved at the table, endgames make a strategy harder to exploit", SLIDES,
                  lambda how: [(each[how], each[BEFORE]) for each in r.exactly])  # fmt: skip
     small = {name: [each for each in r.exactly if each["name"] == name] for name in SMALL_DECKS}
     yield Claim("on small decks plain endgames make a strategy easier to exploit", OURS, unit=COMPARISON, variants={
-        name: [Comparison(each[PLAIN], ">", each[BEFORE]) for each in found] for name, found in small.items() if found
+        name: [Comparison(each[PLAIN], ">", each[BEFORE]) for each in rows] for name, rows in small.items() if rows
     })  # fmt: skip
     by = {(each["game"], each["way"], each["begin"]): each for each in r.exactly}
     yield either("what was learned behind phase I is better than roll-outs", SLIDES, lambda how: [
@@ -175,9 +170,9 @@ def claims(r: Results) -> Iterator[Claim]:
         yield replace(beaten, detail=f"{beaten.detail} mbb/h in duplicate deals")
 
 
-def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
+def page(plan: PaperPlan, r: EndgameResults, claims: Sequence[Claim]) -> Page:
     rows: list[tuple[str, ...]] = [
-        (f"{each['name']}, {each['buckets']}", told(each["way"]), str(each["begin"]), f"{each[BEFORE]:.4f}",
+        (f"{each['name']}, {each['buckets']}", in_words(each["way"]), str(each["begin"]), f"{each[BEFORE]:.4f}",
          f"{each[PLAIN]:.4f}", f"{each[SAFE]:.4f}")
         for each in r.exactly
     ]  # fmt: skip
@@ -192,17 +187,15 @@ def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
     ]  # fmt: skip
     if r.matches:
         sheets.append(Sheet(
-            "Against all rounds solved at once within the buckets, mbb/h",
-            ("who", "endgames", "wins"),
-            [(told(each["way"]), f"from round {each['begin']}" if each["how"] == PLAIN else "none",
+            "Against all rounds solved at once within the buckets, mbb/h", ("who", "endgames", "wins"),
+            [(in_words(each["way"]), f"from round {each['begin']}" if each["how"] == PLAIN else "none",
               f"{each['mean']:.1f} ± {each['error']:.1f}") for each in r.matches],
             f"{DECK}, {DECK_BUCKETS}: {DEALS:,} duplicate deals, plain endgames of {AT_TABLE} iterations at the table.",
         ))  # fmt: skip
     if r.full is not None:
         f = r.full
         sheets.append(Sheet(
-            "Hold'em: the river at the table, against the strategy itself",
-            ("how it was measured", "mbb/h"),
+            "Hold'em: the river at the table, against the strategy itself", ("how it was measured", "mbb/h"),
             [(f"{f['deals']:,} duplicate deals", f"{f['mean']:.1f} ± {f['error']:.1f}"),
              (f"all hands weighed, {f['hands']:,} hands, {f['endgames']:,} endgames",
               f"{f['gain']:.1f} ± {f['gain_error']:.1f}")],
@@ -210,11 +203,9 @@ def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
             f"{1e3 * f['seconds']:.0f} ms for {AT_TABLE} iterations.",
         ))  # fmt: skip
     return Page(
-        about=(
-            "GS2 solved the first rounds before the game and the last ones at the table, for the ranges that its own "
-            "play led to. Here phase I is within buckets, with roll-outs behind it or with what an equilibrium within "
-            "the buckets was seen to do (learned), and endgames are solved with all hands, without buckets."
-        ),
+        about="GS2 solved the first rounds before the game and the last ones at the table, for the ranges that its own "
+        "play led to. Here phase I is within buckets, with roll-outs behind it or with what an equilibrium within the "
+        "buckets was seen to do (learned), and endgames are solved with all hands, without buckets.",
         departs=(
             "GS2 solved its endgames within buckets, by linear programmes; its opponents were other programs. Here "
             "they are best responses, and the equilibrium within the same buckets.",
@@ -224,7 +215,7 @@ def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
     )  # fmt: skip
 
 
-def told(way: str) -> str:
+def in_words(way: str) -> str:
     """A way in words."""
     if way == WHOLE:
         return "all rounds at once"
@@ -232,5 +223,5 @@ def told(way: str) -> str:
     return f"round{'s' * (rounds != '1')} 1{f' to {rounds}' * (rounds != '1')}, {leaves} behind"
 
 
-PART = Experiment("gs2", "Endgames at the table", Plan(starts=1), Plan(starts=1), runs, gather, claims, page,
+PART = Experiment("gs2", "Endgames at the table", PaperPlan(starts=1), PaperPlan(starts=1), runs, gather, claims, page,
                   ignores=("iterations", "until"), instead="--quick")  # fmt: skip

@@ -15,14 +15,14 @@ from typing import Any
 from kibitz.cards.tables import made_in, state
 from kibitz.games import game
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison, within
-from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.runs import Answers, Run, tuples
-from kibitz.papers.sandholm_rhode_island import first_at
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.runs import Answers, Run
+from kibitz.papers.sandholm_rhode_island import SolverCourse
 from kibitz.poker.bucketed.build import bucket_form, layout_of
 from kibitz.poker.bucketed.device import Device, best_device
 from kibitz.poker.bucketed.weights import recipe_of
 from kibitz.poker.buckets.buckets import hand_buckets, is_kept
-from kibitz.report.figures import Curves, Line, Panel, Sheet
+from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
 
 GAME = "poker(file=holdem.limit.2p)"
 SMALL_BET = 10
@@ -36,8 +36,8 @@ TINY, TINY_MODEL = "poker(file=holdem.limit.2p, ranks=5)", "percentile(4)"
 
 
 @dataclass(frozen=True)
-class Model:
-    """How a model was made and solved."""
+class SolvedModel(SolverCourse):
+    """How a model was built and solved."""
 
     game: str
     abstraction: str
@@ -45,34 +45,30 @@ class Model:
     buckets: tuple[int, ...]
     infosets: int
     operations: int  # of an iteration
-    # How long buckets and joint weights took when they were made, None if nobody wrote that down; and whether that was
-    # before this run, which took them from the cache.
+    # How long it took to build buckets and joint weights, None if that was not recorded; and whether this run took them
+    # from the cache.
     bucket_seconds: float | None
     weight_seconds: float | None
     buckets_cached: bool
     weights_cached: bool
     solver: str
     iteration: tuple[int, ...]
-    seconds: tuple[float, ...]  # of solving, looks included
-    stepping: float  # seconds of solving without looks
+    seconds: tuple[float, ...]  # of solving, evaluations included
+    stepping: float  # seconds of solving without evaluations
     gap: tuple[float, ...]  # small bets
     value: float  # small bets, of seat 0
     memory: int  # bytes: of the GPU, or of the process
 
-    def reached(self, gap: float) -> tuple[int, float] | None:
-        """(iterations, seconds) at the first look at which the gap was at most so much."""
-        return first_at(gap, self.iteration, self.seconds, self.gap)
-
     @property
     def per_iteration(self) -> float:
-        """Seconds, on average, without looks."""
+        """Seconds, on average, without evaluations."""
         return self.stepping / self.iteration[-1]
 
 
-def solved(name: str, abstraction: str, device: str, until: float, seconds: float) -> dict[str, Any]:
+def solved(name: str, abstraction: str, device: str, until: float, seconds: float) -> SolvedModel:
     """Make the buckets, count their joint weights, and solve; each timed."""
     from kibitz.core.resources import peak_memory
-    from kibitz.solvers.run import Report, solve
+    from kibitz.solvers.run import solve_through
 
     rules: Any = game(name)
     kept = is_kept(rules.definition, abstraction)
@@ -82,22 +78,19 @@ def solved(name: str, abstraction: str, device: str, until: float, seconds: floa
     began = time.perf_counter()
     form = bucket_form(rules, buckets, device)
     weighing = made_in(recipe) if counted else time.perf_counter() - began
-    report = Report(tell=lambda said: None)
-    solve(form, "dcfr+", until=until * SMALL_BET, seconds=seconds, report=report, progress=False)
-    if report.interrupted:
-        raise KeyboardInterrupt
-    looks = [look for look in report.looks if look.iteration]
+    result = solve_through(form, "dcfr+", until=until * SMALL_BET, seconds=seconds)
+    history = [each for each in result.history if each.iteration]
     layout = layout_of(rules, buckets)
-    return asdict(Model(
+    return SolvedModel(
         rules.spec, buckets.name, Device(device).label, tuple(layout.rows.tolist()), form.points, 4 * layout.products,
-        buckets.meta.get("seconds"), weighing, kept, counted, "dcfr+", tuple(look.iteration for look in looks),
-        tuple(look.seconds for look in looks), report.seconds - report.looking,
-        tuple(look.gap / SMALL_BET for look in looks), looks[-1].value[0] / SMALL_BET,
+        buckets.meta.get("seconds"), weighing, kept, counted, "dcfr+", tuple(each.iteration for each in history),
+        tuple(each.seconds for each in history), result.seconds - result.evaluation_seconds,
+        tuple(each.nash_conv / SMALL_BET for each in history), history[-1].value[0] / SMALL_BET,
         int(form.device.xp.get_default_memory_pool().total_bytes()) if device == "gpu" else peak_memory(),
-    ))  # fmt: skip
+    )  # fmt: skip
 
 
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: PaperPlan) -> list[Run]:
     """On a GPU GS3's own sizes and percentile buckets, else the latter; a quick plan has a deck of 20 cards."""
     device = best_device()
     if plan.quick:
@@ -106,54 +99,45 @@ def runs(plan: Plan) -> list[Run]:
         pieces = [(GAME, each, device, FINE_GAP, PATIENCE[device]) for each in (CORES, GS3)]
     else:
         pieces = [(GAME, CORES, device, SLIDES_GAP, PATIENCE[device])]
-    return [Run("solving hold'em within buckets", solved, pieces)]
+    return [Run("solving hold'em within buckets", solved, pieces, reads=SolvedModel)]
 
 
-def gather(plan: Plan, found: Answers) -> list[Model]:
-    return [Model(**tuples(each)) for each in found["solving hold'em within buckets"]]
+def gather(plan: PaperPlan, answers: Answers) -> list[SolvedModel]:
+    return answers["solving hold'em within buckets"]
 
 
-def page(plan: Plan, models: list[Model], claims: Sequence[Claim]) -> Page:
+def page(plan: PaperPlan, models: list[SolvedModel], claims: Sequence[Claim]) -> Page:
     last = models[-1]
     at = last.reached(SLIDES_GAP)
     reached = f"a gap of {SLIDES_GAP:g} small bets after {at[1]:,.0f} s" if at else "not yet at the slides' gap"
     return Page(
-        about=(
-            "Limit Texas hold'em for two is solved within buckets of hands that name their path: betting tree times "
-            "the joint weights of buckets, all folds and showdowns of a round as one matrix product (BucketForm), by "
-            "dcfr+ in single precision. Gaps are nash_conv within the buckets, both seats together, in small bets a "
-            "hand, by exact best responses in double precision; what a strategy loses in the real game is another "
-            "question."
-        ),
+        about="Limit Texas hold'em for two is solved within buckets of hands that name their path: betting tree times "
+        "the joint weights of buckets, all folds and showdowns of a round as one matrix product (BucketForm), by dcfr+ "
+        "in single precision. Gaps are nash_conv within the buckets, both seats together, in small bets a hand, by "
+        "exact best responses in double precision; what a strategy loses in the real game is another question.",
         departs=(
             "The slides' solver was their excessive gap technique. GS3's buckets are made by our reading of "
             "potential-aware abstraction, in its sizes; percentile buckets are those of other programs of its time.",
         ),
-        sheets=(_sizes(models), _times(models)),
-        pictures=(_curves(models),),
+        sheets=(_sizes(models), _times(models)), pictures=(_curves(models),),
         figures={"models": [asdict(model) for model in models]},
-        summary=(
-            f"{last.abstraction} of {last.game} on {last.device}: {last.per_iteration:.3g} s an iteration, {reached}, "
-            f"{last.gap[-1]:.4f} after {last.seconds[-1]:,.0f} s; the slides: {SLIDES_GAP:g} after {SLIDES_MONTHS} "
-            "months on four processors."
-        ),
+        summary=f"{last.abstraction} of {last.game} on {last.device}: {last.per_iteration:.3g} s an iteration, "
+        f"{reached}, {last.gap[-1]:.4f} after {last.seconds[-1]:,.0f} s; the slides: {SLIDES_GAP:g} after "
+        f"{SLIDES_MONTHS} months on four processors.",
     )
 
 
-def _sizes(models: list[Model]) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        ("GS3, the slides", "20 / 800 / 4,800 / 28,800", "", "", f"{SLIDES_BYTES / 1e9:g} GB", "", "")
-    ]
-    for model in models:
-        rows.append((
-            f"{model.abstraction}, {model.device}", " / ".join(f"{count:,}" for count in model.buckets),
-            f"{model.infosets:,}", f"{model.operations / 1e12:.3g} T", f"{model.memory / 1e9:.1f} GB",
-            _took(model.bucket_seconds, model.buckets_cached), _took(model.weight_seconds, model.weights_cached),
-        ))  # fmt: skip
+def _sizes(models: list[SolvedModel]) -> Sheet:
+    slides = ("GS3, the slides", "20 / 800 / 4,800 / 28,800", "", "", f"{SLIDES_BYTES / 1e9:g} GB", "", "")
+    rows = [(
+        f"{model.abstraction}, {model.device}", " / ".join(f"{count:,}" for count in model.buckets),
+        f"{model.infosets:,}", f"{model.operations / 1e12:.3g} T", f"{model.memory / 1e9:.1f} GB",
+        _took(model.bucket_seconds, model.buckets_cached), _took(model.weight_seconds, model.weights_cached),
+    ) for model in models]  # fmt: skip
     return Sheet(
         "Sizes, memory, and what comes before solving",
         ("model", "buckets by round", "infosets", "operations an iteration", "memory", "buckets", "joint weights"),
-        rows,
+        [slides, *rows],
         "Memory is what the GPU's pool held at most, or the process. Buckets and joint weights: how long they took "
         "when they were made; cached: that was before this run, and where no time is given it was not recorded. An "
         "iteration updates both seats.",
@@ -162,17 +146,14 @@ def _sizes(models: list[Model]) -> Sheet:
 
 def _took(seconds: float | None, cached: bool) -> str:
     """28 s; 28 s, cached; cached."""
-    made = [] if seconds is None else [f"{seconds:,.0f} s"]
-    return ", ".join([*made, "cached"] if cached else made)
+    return ", ".join([*([] if seconds is None else [f"{seconds:,.0f} s"]), *(["cached"] if cached else [])])
 
 
-def _times(models: list[Model]) -> Sheet:
+def _times(models: list[SolvedModel]) -> Sheet:
     rows: list[tuple[str, ...]] = [("GS3, the slides (four processors)", "", f"{SLIDES_MONTHS} months", "", "", "")]
     for model in models:
-        cells = []
-        for target in (SLIDES_GAP, FINE_GAP):
-            found = model.reached(target)
-            cells.append(f"{found[1]:,.0f} s ({found[0]:,})" if found else "")
+        at = [model.reached(target) for target in (SLIDES_GAP, FINE_GAP)]
+        cells = [f"{each[1]:,.0f} s ({each[0]:,})" if each else "" for each in at]
         rows.append((f"{model.abstraction}, {model.device}", f"{model.per_iteration:.3g}", *cells,
                      f"{model.gap[-1]:.5f}", f"{model.value:.4f}"))  # fmt: skip
     head = ("model", "seconds an iteration", *(f"to {gap:g}" for gap in (SLIDES_GAP, FINE_GAP)), "last gap", "value")
@@ -183,32 +164,30 @@ def _times(models: list[Model]) -> Sheet:
     )  # fmt: skip
 
 
-def _curves(models: list[Model]) -> Curves:
-    lines = tuple(
-        Line(f"{model.abstraction}, {model.device}", model.seconds, model.gap, (0.0,) * len(model.gap))
-        for model in models
-    )
+def _curves(models: list[SolvedModel]) -> Curves:
+    lines = tuple(Line(f"{each.abstraction}, {each.device}", each.seconds, each.gap, (0.0,) * len(each.gap))
+                  for each in models)  # fmt: skip
     levels = ((f"the slides, {SLIDES_MONTHS} months", SLIDES_GAP), (f"{FINE_GAP:g}", FINE_GAP))
     return Curves(
         "gs3", "Limit hold'em within buckets: gap against time", "gap within the buckets (small bets a hand)",
-        (Panel("", lines, levels),), log_y=True, across="seconds",
+        (FigurePanel("", lines, levels),), log_y=True, across="seconds",
         note="Each line is one run of dcfr+; looks at the gap are included in the time.",
     )  # fmt: skip
 
 
-def claims(models: list[Model]) -> list[Claim]:
-    found = []
+def claims(models: list[SolvedModel]) -> list[Claim]:
+    result = []
     for model in models:
         if model.buckets == (20, 800, 4800, 28800):
             text = f"GS3's sizes to {SLIDES_GAP:g} small bets within ten minutes of solving"
-            found.append(within(text, OURS, SLIDES_GAP, min(model.gap), model.reached(SLIDES_GAP), 600.0))
+            result.append(within(text, OURS, SLIDES_GAP, min(model.gap), model.reached(SLIDES_GAP), 600.0))
         elif " cores of " in model.device and model.game == GAME:
             text, step = f"{model.abstraction} on cores to {SLIDES_GAP:g} small bets", model.per_iteration
-            found.append(within(text, OURS, SLIDES_GAP, min(model.gap), model.reached(SLIDES_GAP)))
-            found.append(Claim(f"{model.abstraction} on cores at 10 s an iteration or less", OURS,
-                               [Comparison(step, "<=", 10.0)], unit=RUN, detail=f"{step:.2f} s"))  # fmt: skip
-    return found
+            result.append(within(text, OURS, SLIDES_GAP, min(model.gap), model.reached(SLIDES_GAP)))
+            result.append(Claim(f"{model.abstraction} on cores at 10 s an iteration or less", OURS,
+                                [Comparison(step, "<=", 10.0)], unit=RUN, detail=f"{step:.2f} s"))  # fmt: skip
+    return result
 
 
-PART = Experiment("gs3", "GS3's four-round model", Plan(starts=1), Plan(starts=1), runs, gather, claims, page,
+PART = Experiment("gs3", "GS3's four-round model", PaperPlan(starts=1), PaperPlan(starts=1), runs, gather, claims, page,
                   ignores=("iterations", "until"), instead="--quick")  # fmt: skip

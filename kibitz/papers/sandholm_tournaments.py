@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison
-from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.runs import Answers, Run
 from kibitz.poker.tournaments import check, pushfold, solve, tournament
 from kibitz.poker.tournaments.equilibrium import ALGORITHMS, engine_of
-from kibitz.poker.tournaments.fictitious import FictitiousPlay
-from kibitz.poker.tournaments.hand import Hand
+from kibitz.poker.tournaments.fictitious import JamFoldPlay
+from kibitz.poker.tournaments.hand import JamFoldHand
 from kibitz.poker.tournaments.saved import load, save
-from kibitz.report.figures import Curves, Line, Panel, Sheet
+from kibitz.report.figures import Curves, FigurePanel, Line, Sheet
 
 SLIDES, SINGLE = "slides", "published chart"
 RULES, TINY = "tournament", "tournament(players=3, chips=1800)"
@@ -41,19 +41,19 @@ MIXED = 0.05  # a hand mixes if it is played more often than this, and less ofte
 
 
 def solved(algorithm: str, text: str, deals: int, folder: str, until: float) -> dict[str, Any]:
-    """A tournament by one algorithm, and the check of it; what was begun goes on."""
+    """A tournament solved by one algorithm, and its check; a solution that was begun is resumed."""
     rules = tournament(text)
     path = Path(folder) / f"{algorithm}.tournament"
     start = load(path) if (path / "manifest.json").exists() else None
     path.parent.mkdir(parents=True, exist_ok=True)
-    found = solve(rules, algorithm, until, deals=deals, start=start, on_step=lambda now, _: save(now, path))
-    save(found, path)
-    proof = check(rules, found.jams, deals)
+    solution = solve(rules, algorithm, until, deals=deals, start=start, on_step=lambda now, _: save(now, path))
+    save(solution, path)
+    proof = check(rules, solution.jams, deals)
     level = rules.levels[-1]
     off = np.abs(proof.values - rules.icm)[level.values]
-    steps = [step for step in found.steps if step.players == level.players]
+    steps = [step for step in solution.steps if step.players == level.players]
     return {
-        "algorithm": algorithm, "states": level.count, "iterations": len(steps), "seconds": found.seconds,
+        "algorithm": algorithm, "states": level.count, "iterations": len(steps), "seconds": solution.seconds,
         "epsilon": proof.epsilon, "mean_gain": float(proof.gains[-1].mean()), "icm_mean": float(off.mean()),
         "icm_most": float(off.max()), "values": proof.values[level.values].tolist(),
         "course": [[step.seconds, step.change] for step in steps],
@@ -63,13 +63,13 @@ def solved(algorithm: str, text: str, deals: int, folder: str, until: float) -> 
 def played(algorithm: str, text: str, deals: int, folder: str) -> dict[str, Any]:
     """How often seats jam: in the tournament, in single hands by the chip model, and with chips for money."""
     rules = tournament(text)
-    found = load(Path(folder) / f"{algorithm}.tournament")
+    solution = load(Path(folder) / f"{algorithm}.tournament")
     level = rules.levels[-1]
     engine = engine_of(level.players, deals)
-    play = FictitiousPlay(engine, level.forced, found.jams[-1])
+    play = JamFoldPlay(engine, level.forced, solution.jams[-1])
     play.run(level.payoffs(rules.icm), 60, 1e-4 * rules.prizes[0])
     prior = engine.tables.prior
-    whole, single = found.jams[-1] @ prior, play.jams @ prior  # [states, nodes]
+    whole, single = solution.jams[-1] @ prior, play.jams @ prior  # [states, nodes]
     free = ~level.forced
     equal = int(level.number([rules.units // 3] * 3)) if rules.units % 3 == 0 else 0
     gap = np.where(free, np.abs(whole - single), 0.0)
@@ -85,47 +85,45 @@ def played(algorithm: str, text: str, deals: int, folder: str) -> dict[str, Any]
 
 def charts(deals: int) -> dict[str, Any]:
     """Two players with chips for money, and three with ten big blinds."""
-    found = {}
+    two = {}
     for blinds in CHARTS:
         one = pushfold([2 * blinds] * 2, (1, 2), rounds=500)
-        found[str(blinds)] = [100 * one.charts[0].share, 100 * one.charts[1].share, one.values[0], one.epsilon]
+        two[str(blinds)] = [100 * one.charts[0].share, 100 * one.charts[1].share, one.values[0], one.epsilon]
     three = pushfold([20, 20, 20], (1, 2), rounds=100, deals=deals or None)
-    return {"two": found, "three": [100 * chart.share for chart in three.charts], "deals": three.deals}
+    return {"two": two, "three": [100 * chart.share for chart in three.charts], "deals": three.deals}
 
 
 def heads_up(until: float) -> dict[str, Any]:
     """The setting of Miltersen & Sorensen."""
     rules = tournament(HEADS_UP)
-    found = solve(rules, "pi-fp", until)
-    proof = check(rules, found.jams)
-    mixed = ((found.jams[0] > MIXED) & (found.jams[0] < 1 - MIXED)).sum(axis=-1)  # [states, nodes]
+    solution = solve(rules, "pi-fp", until)
+    proof = check(rules, solution.jams)
+    mixed = ((solution.jams[0] > MIXED) & (solution.jams[0] < 1 - MIXED)).sum(axis=-1)  # [states, nodes]
     own = proof.values.reshape(-1, 2)
     stacks = rules.levels[0].stacks
     half = int(rules.levels[0].number([rules.units // 2] * 2))
     return {
-        "states": rules.levels[0].count, "epsilon": proof.epsilon, "seconds": found.seconds,
+        "states": rules.levels[0].count, "epsilon": proof.epsilon, "seconds": solution.seconds,
         "most_mixed": int(mixed.max()), "states_mixed": int((mixed.max(axis=1) > 0).sum()),
         "even": float(own[half, 0]), "off": float(np.abs(own - stacks / rules.units).max()),
     }  # fmt: skip
 
 
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: PaperPlan) -> list[Run]:
     quick = plan.quick
     text, deals, until = (TINY, FEW_DEALS, 5e-3) if quick else (RULES, 0, 1e-4)
     folder = str(Path(plan.folder) / ("tournaments-quick" if quick else "tournaments"))
     slower, small = ({}, TINY) if quick else (SLOWER, SMALLER)
     four = [(a, small, deals, f"{folder}-small", until * slower.get(a, 1)) for a in ALGORITHMS]
     return [
-        Run("charts", charts, [(deals,)]),
-        Run("heads up", heads_up, [(until,)]),
+        Run("charts", charts, [(deals,)]), Run("heads up", heads_up, [(until,)]),
         Run("tournaments", solved, [(a, text, deals, folder, until) for a in QUICKEST]),
-        Run("strategies", played, [(QUICKEST[1], text, deals, folder)]),
-        Run("four algorithms", solved, four),
+        Run("strategies", played, [(QUICKEST[1], text, deals, folder)]), Run("four algorithms", solved, four),
     ]
 
 
 @dataclass(frozen=True)
-class Results:
+class TournamentResults:
     charts: dict[str, Any]
     heads_up: dict[str, Any]
     solved: list[dict[str, Any]]
@@ -143,16 +141,16 @@ class Results:
     @property
     def apart(self) -> float:
         """How far values of the algorithms are from each other, at most."""
-        found = [np.array([each["values"] for each in of]) for of in (self.solved, self.small)]
-        return max(float((values.max(axis=0) - values.min(axis=0)).max()) for values in found)
+        tables = [np.array([each["values"] for each in of]) for of in (self.solved, self.small)]
+        return max(float((values.max(axis=0) - values.min(axis=0)).max()) for values in tables)
 
 
-def gather(plan: Plan, found: Answers) -> Results:
-    return Results(found["charts"][0], found["heads up"][0], found["tournaments"], found["strategies"][0],
-                   found["four algorithms"])  # fmt: skip
+def gather(plan: PaperPlan, answers: Answers) -> TournamentResults:
+    return TournamentResults(answers["charts"][0], answers["heads up"][0], answers["tournaments"],
+                             answers["strategies"][0], answers["four algorithms"])  # fmt: skip
 
 
-def claims(r: Results) -> Iterator[Claim]:
+def claims(r: TournamentResults) -> Iterator[Claim]:
     first = r.rules.prizes[0]
     for each in {(of["algorithm"], of["states"]): of for of in (*r.solved, *r.small)}.values():
         where = f", {each['states']:,} states"
@@ -180,7 +178,7 @@ def claims(r: Results) -> Iterator[Claim]:
                 detail=f"{r.heads_up['most_mixed']} at most")  # fmt: skip
 
 
-def algorithms(r: Results, of: list[dict[str, Any]], rules: Any) -> Sheet:
+def algorithms(r: TournamentResults, of: list[dict[str, Any]], rules: Any) -> Sheet:
     rows: list[tuple[str, ...]] = [
         (each["algorithm"], f"{each['states']:,}", str(each["iterations"]), f"{each['seconds']:.0f}",
          f"{each['epsilon']:.5f}", f"{100 * each['epsilon'] / rules.prizes[0]:.4f}%", f"{each['icm_mean']:.3f}",
@@ -199,11 +197,10 @@ def algorithms(r: Results, of: list[dict[str, Any]], rules: Any) -> Sheet:
     )  # fmt: skip
 
 
-def strategies(r: Results) -> Sheet:
-    hand, p = Hand(3), r.played
-    rows: list[tuple[str, ...]] = []
-    for k, node in enumerate(hand.nodes):
-        rows.append((hand.decision(*node), f"{p['tournament'][k]:.3f}", f"{p['icm'][k]:.3f}", f"{p['chips'][k]:.3f}"))
+def strategies(r: TournamentResults) -> Sheet:
+    hand, p = JamFoldHand(3), r.played
+    rows = [(hand.decision(*node), *(f"{p[how][k]:.3f}" for how in ("tournament", "icm", "chips")))
+            for k, node in enumerate(hand.nodes)]  # fmt: skip
     unit = r.rules.unit
     stacks = ", ".join(str(each * unit) for each in p["equal"])
     where = ", ".join(str(each * unit) for each in p["where"])
@@ -217,16 +214,13 @@ def strategies(r: Results) -> Sheet:
     )  # fmt: skip
 
 
-def single(r: Results) -> Sheet:
-    rows: list[tuple[str, ...]] = []
-    for blinds, (jams, calls, worth) in CHARTS.items():
-        ours = r.charts["two"][str(blinds)]
-        rows.append((str(blinds), f"{ours[0]:.1f}", f"{jams}", f"{ours[1]:.1f}", f"{calls}", f"{ours[2]:+.4f}",
-                     f"{worth:+.3f}", f"{ours[3]:.1e}"))  # fmt: skip
+def single(r: TournamentResults) -> Sheet:
+    two = {blinds: r.charts["two"][str(blinds)] for blinds in CHARTS}
+    rows = [(str(blinds), f"{ours[0]:.1f}", f"{jams}", f"{ours[1]:.1f}", f"{calls}", f"{ours[2]:+.4f}", f"{wins:+.3f}",
+             f"{ours[3]:.1e}") for (blinds, ours), (jams, calls, wins) in zip(two.items(), CHARTS.values(), strict=True)
+            ]  # fmt: skip
     names = ("button", "small blind first", "small blind calls", "big blind calls SB", "calls BTN", "calls both")
-    three = ", ".join(
-        f"{name} {a:.1f} ({b})" for name, a, b in zip(names, r.charts["three"], THREE, strict=True)
-    )  # fmt: skip
+    three = ", ".join(f"{name} {a:.1f} ({b})" for name, a, b in zip(names, r.charts["three"], THREE, strict=True))
     return Sheet(
         "Single hands of two players, chips for money",
         ("big blinds each", "jams, %", "published", "calls, %", "published", "small blind wins", "published",
@@ -235,25 +229,23 @@ def single(r: Results) -> Sheet:
     )  # fmt: skip
 
 
-def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
+def page(plan: PaperPlan, r: TournamentResults, claims: Sequence[Claim]) -> Page:
     first, up = r.rules.prizes[0], r.heads_up
     lines = []
     for each in r.small:
         at = np.cumsum([seconds for seconds, _ in each["course"]])
         change = tuple(max(change / first, 1e-7) for _, change in each["course"])
         lines.append(Line(each["algorithm"], tuple(at.tolist()), change, (0.0,) * len(change)))
-    panel = Panel(f"three players, {r.small[0]['states']:,} states", tuple(lines), (("0.1%", 1e-3),))
+    panel = FigurePanel(f"three players, {r.small[0]['states']:,} states", tuple(lines), (("0.1%", 1e-3),))
     return Page(
-        about=(
-            "Before the flop everybody jams or folds. A state is the stacks in the order of acting; three hands that "
-            "are all in end in one of 13 orders, counted over all boards and all cards, and a hand that was folded "
-            "cannot lie on the board either. The big blind goes on to the next player who has chips; pots are shared "
-            "in units of chips, with odd ones to whoever sits first after the button; who is put out in the same hand "
-            "is placed by the chips he began it with, and equals share. Heads up with 8,000 chips, blinds of 300 and "
-            f"600 and stacks in hundreds ({up['states']} states), a player could win {up['epsilon']:.1e} more, the "
-            f"first to act with half of the chips wins {up['even']:.4f}, and shares of chips are off by at most "
-            f"{up['off']:.4f}; in {up['states_mixed']} states some hand mixes."
-        ),
+        about="Before the flop everybody jams or folds. A state is the stacks in the order of acting; three hands that "
+        "are all in end in one of 13 orders, counted over all boards and all cards, and a hand that was folded cannot "
+        "lie on the board either. The big blind goes on to the next player who has chips; pots are shared in units of "
+        "chips, with odd ones to whoever sits first after the button; who is put out in the same hand is placed by the "
+        "chips he began it with, and equals share. Heads up with 8,000 chips, blinds of 300 and 600 and stacks in "
+        f"hundreds ({up['states']} states), a player could win {up['epsilon']:.1e} more, the first to act with half of "
+        f"the chips wins {up['even']:.4f}, and shares of chips are off by at most {up['off']:.4f}; in "
+        f"{up['states_mixed']} states some hand mixes.",
         departs=(
             "Later rounds of fictitious play count more than early ones, and strategies go on from those of the last "
             "values: the papers' rounds count alike.",
@@ -264,8 +256,7 @@ def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
         sheets=(algorithms(r, r.solved, r.rules), algorithms(r, r.small, r.smaller), strategies(r), single(r)),
         pictures=(
             Curves("tournaments", "Four algorithms: what moves, or could be won, by time", "share of the first prize",
-                   (panel,), log_x=True, log_y=True,
-                   across="seconds", floor=1e-7),
+                   (panel,), log_x=True, log_y=True, across="seconds", floor=1e-7),
         ),
         figures={"charts": r.charts, "heads_up": up, "played": r.played,
                  "solved": [{k: v for k, v in each.items() if k != "values"} for each in (*r.solved, *r.small)]},
@@ -273,6 +264,6 @@ def page(plan: Plan, r: Results, given: Sequence[Claim]) -> Page:
 
 
 PART = Experiment(
-    "tournaments", "Tournaments of jam or fold", Plan(starts=1), Plan(starts=1), runs, gather, claims, page,
+    "tournaments", "Tournaments of jam or fold", PaperPlan(starts=1), PaperPlan(starts=1), runs, gather, claims, page,
     ignores=("iterations", "until"), instead="--quick",
 )

@@ -19,18 +19,20 @@ from kibitz.forms.sequence import form_of, normalise
 from kibitz.games.protocol import CHANCE
 from kibitz.games.tree import Tree
 from kibitz.papers.claims import MOST, WEIGHT
-from kibitz.papers.experiment import Plan
+from kibitz.papers.experiment import PaperPlan
 from kibitz.papers.runs import Run
 from kibitz.report.figures import Sheet, Spread
 from kibitz.solvers import Task, make
 from kibitz.solvers.deals import DealCfr
-from kibitz.solvers.run import Report, train
-from kibitz.stitch.experts import columns_of, experts, lifted, seed_of
+from kibitz.solvers.progress import RunState
+from kibitz.solvers.run import Stops, iterate
+from kibitz.stitch.columns import columns_of, lifted, seed_of
+from kibitz.stitch.experts import experts
 from kibitz.stitch.partition import Partition
 
 Floats = NDArray[np.float64]
 SOLVER = "cfr+"
-QUICK = Plan(starts=3, until=1e-3, iterations=200, sampled=20_000, quick=True)
+QUICK = PaperPlan(starts=3, until=1e-3, iterations=200, sampled=20_000, quick=True)
 
 
 class Builder:
@@ -41,9 +43,9 @@ class Builder:
     games in the same order draw the same profiles, whatever their weights.
     """
 
-    def __init__(self, tree: Tree, plan: Plan, seed: int, weight: float = WEIGHT) -> None:
+    def __init__(self, tree: Tree, plan: PaperPlan, seed: int, weight: float = WEIGHT) -> None:
         self.tree, self.plan, self.weight = tree, plan, weight
-        self.gap = 0.0  # the largest that was left in a game, in chips
+        self.gap = 0.0  # the largest NashConv that was left in a game, in chips
         self.games = 0  # solved so far
         self._seed = seed
 
@@ -64,7 +66,7 @@ class Builder:
         return game.lift(answer) if base is None else lifted(game, answer, base)
 
     def answer(self, game: AbstractGame, weight: float) -> tuple[Floats, float]:
-        """The solution of a derived game, and the gap that it leaves there."""
+        """The solution of a derived game, and its NashConv there."""
         tree, form = game.tree, form_of(game.tree)
         drawn = np.random.Generator(np.random.Philox([self._seed, self.games]))
         first = normalise(drawn.standard_exponential(int(tree.infosets.first[-1])), tree.infosets)
@@ -73,10 +75,9 @@ class Builder:
         regret[form.column < 0] = 0.0
         solver.state["regret"][:] = regret
         two = tree.players == 2
-        report = Report()
-        train(solver, form, None if two else self.plan.iterations, self.plan.until if two else None, None, None, 60.0,
-              None, report)  # fmt: skip
-        return solver.probabilities(), report.looks[-1].gap
+        state = RunState()
+        iterate(solver, form, state, Stops(until=self.plan.until) if two else Stops(self.plan.iterations))
+        return solver.probabilities(), state.history[-1].nash_conv
 
     def profile(self, probabilities: Floats) -> Profile:
         return Profile(self.tree.infosets, probabilities, {"game": self.tree.spec, "tree": self.tree.digest})
@@ -107,7 +108,7 @@ class SampledBuilder(Builder):
     """
 
     def __init__(self, tree: Tree, seed: int, iterations: int, **how: bool) -> None:
-        super().__init__(tree, Plan(), seed, 0.0)
+        super().__init__(tree, PaperPlan(), seed, 0.0)
         self._iterations, self._how = iterations, {"sample": True, **how}
 
     def answer(self, game: AbstractGame, weight: float) -> tuple[Floats, float]:
@@ -126,7 +127,7 @@ class SampledBuilder(Builder):
 
 
 def over_starts(
-    name: str, work: Callable[..., Any], plan: Plan, *arguments: Any, weights: Sequence[float] | None = None
+    name: str, work: Callable[..., Any], plan: PaperPlan, *arguments: Any, weights: Sequence[float] | None = None
 ) -> Run:
     """work(*arguments, until, iterations, weight, seed) for each start and weight, in processes of their own."""
     pieces = [
@@ -137,16 +138,15 @@ def over_starts(
     return Run(name, work, pieces, "processes")
 
 
-def by_weight(plan: Plan, answers: Sequence[Any], weights: Sequence[float] | None = None) -> dict[float, list[Any]]:
+def by_weight(plan: PaperPlan, answers: Sequence[Any]) -> dict[float, list[Any]]:
     """Answers of such a run: those of all starts, by the weight."""
-    weights = plan.weights if weights is None else weights
-    return {weight: list(answers[k :: len(weights)]) for k, weight in enumerate(weights)}
+    return {weight: list(answers[k :: len(plan.weights)]) for k, weight in enumerate(plan.weights)}
 
 
 # What pages say of weights
 
 
-def weighing(plan: Plan) -> str:
+def weighing(plan: PaperPlan) -> str:
     """What a report says of the weights of its starts."""
     each = ", ".join(f"{weight:g}" for weight in sorted(plan.weights))
     return (
@@ -161,21 +161,21 @@ def weighing(plan: Plan) -> str:
 
 
 def weight_sheet(
-    title: str, found: Mapping[float, Mapping[str, Spread]], table: int, paper: Mapping[str, float] | None = None
+    title: str, figures: Mapping[float, Mapping[str, Spread]], table: int, paper: Mapping[str, float] | None = None
 ) -> Sheet:
     """A figure of each strategy by the weight of the start, beside the paper's where that is known."""
-    weights = sorted(found)
+    weights = sorted(figures)
     rows = []
-    for name in found[WEIGHT]:
-        cells = [found[w][name].text() for w in weights]
+    for name in figures[WEIGHT]:
+        cells = [figures[w][name].text() for w in weights]
         rows.append((name, *cells, *([f"{paper[name]:.2f}" if name in paper else ""] if paper else [])))
     if paper:
-        counts = [f"{met(found[w], paper)} of {len(paper)}" for w in weights]
+        counts = [f"{met(figures[w], paper)} of {len(paper)}" for w in weights]
         rows.append(("the paper's figures in the range of the starts", *counts, ""))
     head = ("strategy", *(f"weight {w:g}" for w in weights), *(["paper"] if paper else []))
     return Sheet(f"What the weight of a start does: {title}", head, rows, "Mean ± sd over the same starts.", table)
 
 
-def met(found: Mapping[str, Spread], paper: Mapping[str, float]) -> int:
+def met(ours: Mapping[Any, Spread], paper: Mapping[Any, float]) -> int:
     """How many of a paper's figures lie between the least and the greatest of the starts."""
-    return sum(found[name].low <= figure <= found[name].high for name, figure in paper.items())
+    return sum(ours[name].low <= figure <= ours[name].high for name, figure in paper.items())

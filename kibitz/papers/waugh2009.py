@@ -24,7 +24,7 @@ from kibitz.forms.sequence import form_of
 from kibitz.games import game as make_game
 from kibitz.games.tree import Tree, tree_of
 from kibitz.papers.claims import OURS, WEIGHT, Claim, Comparison, across, compare
-from kibitz.papers.experiment import Experiment, Page, Plan
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.runs import Answers, Run, shared
 from kibitz.papers.stitching import QUICK, Builder, by_weight, over_starts, weighing, weight_sheet
 from kibitz.report.figures import Dot, Heat, Scatter, Sheet, Spread
@@ -44,7 +44,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
+class GraftLayout:
     """The game, its abstractions and partitions: all that does not depend on the start."""
 
     tree: Tree
@@ -56,16 +56,16 @@ class Layout:
     def sizes(self) -> dict[str, int]:
         """The largest number of infosets in one computation, for each strategy."""
         frozen = Profile(self.tree.infosets, form_of(self.tree).uniform(), {"tree": self.tree.digest})
-        found = {}
+        sizes = {}
         for base, coarse in self.coarse.items():
-            found[base] = coarse.rows
+            sizes[base] = coarse.rows
             for kind, parts in self.parts.items():
                 built = experts(self.tree, frozen, parts, "each", self.fine, coarse, coarse)
-                found[f"{base} {kind}"] = max(coarse.rows, *(expert.size for expert in built))
-        return {name: found[name] for name in NAMES}
+                sizes[f"{base} {kind}"] = max(coarse.rows, *(expert.size for expert in built))
+        return {name: sizes[name] for name in NAMES}
 
 
-def layout(suits: bool = False) -> Layout:
+def layout(suits: bool = False) -> GraftLayout:
     """Leduc; without suits nine flop classes are left of fifteen, and every payoff is the same."""
     tree = tree_of(make_game("leduc" if suits else "leduc(suit_isomorphism=true)"))
     coarse = {base: abstraction(tree, base) for base in BASES}
@@ -73,40 +73,34 @@ def layout(suits: bool = False) -> Layout:
     for each in (tree, *(game.tree for game in games.values())):
         form_of(each)
     parts = {kind: partition(tree, text) for kind, text in PARTITIONS.items()}
-    return Layout(tree, abstraction(tree, "suits" if suits else "null"), coarse, parts, games)
+    return GraftLayout(tree, abstraction(tree, "suits" if suits else "null"), coarse, parts, games)
 
 
-def build(given: Layout, maker: Builder) -> dict[str, Profile]:
+def build(layout: GraftLayout, maker: Builder) -> dict[str, Profile]:
     """The nine strategies of one start. Grafts are solved for each player by itself, and only its part is kept."""
     built = {}
-    for base, coarse in given.coarse.items():
-        built[base] = maker.solve(given.games[base])
-        for kind, parts in given.parts.items():
-            built[f"{base} {kind}"] = maker.static(built[base], parts, "each", given.fine, coarse, opponents=coarse)
+    for base, coarse in layout.coarse.items():
+        built[base] = maker.solve(layout.games[base])
+        for kind, parts in layout.parts.items():
+            built[f"{base} {kind}"] = maker.static(built[base], parts, "each", layout.fine, coarse, opponents=coarse)
     return {name: built[name] for name in NAMES}
 
 
 @shared
-def plain_layout() -> Layout:
+def plain_layout() -> GraftLayout:
     """What all starts of a process share."""
     return layout()
 
 
 def one_start(until: float, iterations: int, weight: float, seed: int) -> dict[str, Any]:
     """The tournament from one start: winnings in chips, and the place of each strategy in the run-off."""
-    given = plain_layout()
-    maker = Builder(given.tree, Plan(until=until, iterations=iterations), seed, weight)
-    table = crosstable(maker.tree, build(given, maker))
+    shared_layout = plain_layout()
+    maker = Builder(shared_layout.tree, PaperPlan(until=until, iterations=iterations), seed, weight)
+    table = crosstable(maker.tree, build(shared_layout, maker))
     return {
-        "matrix": table.matrix,
-        "average": table.field,
-        "exploit": table.exploitability,
-        "wins": table.wins,
-        "losses": table.losses,
-        "runoff": 1 + np.argsort(table.runoff),
-        "gap": maker.gap,
-        "games": maker.games,
-    }
+        "matrix": table.matrix, "average": table.field, "exploit": table.exploitability, "wins": table.wins,
+        "losses": table.losses, "runoff": 1 + np.argsort(table.runoff), "gap": maker.gap, "games": maker.games,
+    }  # fmt: skip
 
 
 def sizes() -> dict[str, int]:
@@ -114,12 +108,12 @@ def sizes() -> dict[str, int]:
     return layout(suits=True).sizes()
 
 
-def runs(plan: Plan) -> list[Run]:
+def runs(plan: PaperPlan) -> list[Run]:
     return [Run("sizes", sizes), over_starts("tournament", one_start, plan)]
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class GraftResults:
     """The tournament over all starts of one weight, in millibets. m strategies, k starts."""
 
     size: dict[str, int]
@@ -133,37 +127,31 @@ class Results:
     games: int
 
 
-def gather(plan: Plan, found: Answers) -> dict[float, Results]:
+def gather(plan: PaperPlan, answers: Answers) -> dict[float, GraftResults]:
     """The tournament from every start, by the weight of the start."""
-    (size,) = found["sizes"]
-    return {w: results(size, starts) for w, starts in by_weight(plan, found["tournament"]).items()}
+    (size,) = answers["sizes"]
+    return {w: results(size, starts) for w, starts in by_weight(plan, answers["tournament"]).items()}
 
 
-def results(size: dict[str, int], found: Sequence[dict[str, Any]]) -> Results:
+def results(size: dict[str, int], starts: Sequence[dict[str, Any]]) -> GraftResults:
     """The figures of all starts, put together."""
 
     def spread(what: str, unit: float = 1.0) -> dict[str, Spread]:
-        return {name: Spread(tuple(unit * float(f[what][k]) for f in found)) for k, name in enumerate(NAMES)}
+        return {name: Spread(tuple(unit * float(each[what][k]) for each in starts)) for k, name in enumerate(NAMES)}
 
-    return Results(
-        size,
-        np.stack([MILLIBETS * np.array(f["matrix"]) for f in found]),
-        spread("average", MILLIBETS),
-        spread("exploit", MILLIBETS),
-        spread("wins"),
-        spread("losses"),
-        spread("runoff"),
-        max(f["gap"] for f in found),
-        sum(f["games"] for f in found),
-    )
+    return GraftResults(
+        size, np.stack([MILLIBETS * np.array(each["matrix"]) for each in starts]), spread("average", MILLIBETS),
+        spread("exploit", MILLIBETS), spread("wins"), spread("losses"), spread("runoff"),
+        max(each["gap"] for each in starts), sum(each["games"] for each in starts),
+    )  # fmt: skip
 
 
-def claims(weighed: Mapping[float, Results]) -> Iterator[Claim]:
+def claims(weighed: Mapping[float, GraftResults]) -> Iterator[Claim]:
     """All claims, at all weights."""
     return across(claims_at(weighed[WEIGHT]), {weight: claims_at(r) for weight, r in weighed.items()})
 
 
-def claims_at(r: Results) -> Iterator[Claim]:
+def claims_at(r: GraftResults) -> Iterator[Claim]:
     """Everything the paper says of its two tables, and three of our own, start by start."""
     number = {name: k for k, name in enumerate(NAMES)}
     earns, exploit, wins = r.average, r.exploit, r.wins
@@ -186,8 +174,8 @@ def claims_at(r: Results) -> Iterator[Claim]:
         yield compare(f"{graft} win more on average than {base}", SOURCE, earns[graft], earns[base])
     yield Claim("bases by average winnings: J.Q.K, JQ.K, J.QK", SOURCE, ordered(earns, ""))
     for kind in (PREFLOP, FLOP):
-        for what, told in ((earns, "average winnings"), (wins, "number of wins")):
-            yield Claim(f"{kind} by {told} are in the order of their bases", SOURCE, ordered(what, kind))
+        for what, words in ((earns, "average winnings"), (wins, "number of wins")):
+            yield Claim(f"{kind} by {words} are in the order of their bases", SOURCE, ordered(what, kind))
     before, after = f"JQ.K {PREFLOP}", f"JQ.K {FLOP}"
     yield compare(f"{after} have more wins than {before}", SOURCE, wins[after], wins[before])
     for base in BASES:
@@ -204,7 +192,7 @@ def claims_at(r: Results) -> Iterator[Claim]:
     yield Claim(f"{best} win the run-off", OURS, each(r.runoff[best].values, "=", 1.0))
 
 
-def sheets(weighed: Mapping[float, Results]) -> tuple[Sheet, ...]:
+def sheets(weighed: Mapping[float, GraftResults]) -> tuple[Sheet, ...]:
     r = weighed[WEIGHT]
     mean, sd = r.matrix.mean(axis=0), r.matrix.std(axis=0, ddof=1 if len(r.matrix) > 1 else 0)
     cells = [["" if a == b else f"{mean[a, b]:.1f}" for b in range(len(NAMES))] for a in range(len(NAMES))]
@@ -219,36 +207,25 @@ def sheets(weighed: Mapping[float, Results]) -> tuple[Sheet, ...]:
     second = Sheet(
         "Table 2: wins, losses and exploitability in Leduc without abstraction, mb/h",
         ("strategy", "size", "wins", "losses", "exploitability: mean ± sd [least, greatest]", "place in the run-off"),
-        [
-            (
-                name,
-                f"{r.size[name]}",
-                _count(r.wins[name]),
-                _count(r.losses[name]),
-                r.exploit[name].text_with_range(),
-                _count(r.runoff[name]),
-            )
-            for name in NAMES
-        ],
+        [(name, f"{r.size[name]}", _count(r.wins[name]), _count(r.losses[name]), r.exploit[name].text_with_range(),
+          _count(r.runoff[name])) for name in NAMES],
         "Wins, losses and places are means over starts, with their range where they change. Size: the largest number "
         "of infosets in one computation, on the game with suits.",
         table=2,
-    )
+    )  # fmt: skip
     return (
-        first,
-        second,
+        first, second,
         weight_sheet("average winnings, mb/h", {w: each.average for w, each in weighed.items()}, 1),
         weight_sheet("exploitability, mb/h", {w: each.exploit for w, each in weighed.items()}, 2),
-    )
+    )  # fmt: skip
 
 
 def _count(spread: Spread) -> str:
-    return (
-        f"{spread.low:.0f}" if spread.low == spread.high else f"{spread.mean:.1f} [{spread.low:.0f}, {spread.high:.0f}]"
-    )
+    low, high = f"{spread.low:.0f}", f"{spread.high:.0f}"
+    return low if spread.low == spread.high else f"{spread.mean:.1f} [{low}, {high}]"
 
 
-def page(plan: Plan, weighed: Mapping[float, Results], claims: Sequence[Claim]) -> Page:
+def page(plan: PaperPlan, weighed: Mapping[float, GraftResults], claims: Sequence[Claim]) -> Page:
     """Tables 1 and 2."""
     r, games = weighed[WEIGHT], sum(each.games for each in weighed.values())
     mean = r.matrix.mean(axis=0)
@@ -258,60 +235,40 @@ def page(plan: Plan, weighed: Mapping[float, Results], claims: Sequence[Claim]) 
         for name in (f"{base} {PREFLOP}", f"{base} {FLOP}", base)
     )
     return Page(
-        about=(
-            "Nine strategies for Leduc: equilibria of three abstractions, and each of them with three preflop grafts "
-            "or three flop grafts per player, one for each private card. Each strategy plays each other in both seats; "
-            f"winnings are expected values. {games:,} games were solved, each until its NashConv (both seats "
-            f"together) was at most {plan.until:g} chips."
-        ),
+        about="Nine strategies for Leduc: equilibria of three abstractions, and each of them with three preflop grafts "
+        "or three flop grafts per player, one for each private card. Each strategy plays each other in both seats; "
+        f"winnings are expected values. {games:,} games were solved, each until its NashConv (both seats together) was "
+        f"at most {plan.until:g} chips.",
         departs=(
             "CFR+ from random starts of several weights in place of a billion iterations of chance-sampled CFR.",
             "The figures of the paper's tables are not in the text that we have; its sentences about them are, and "
             "each is a claim below.",
         ),
-        notes=(weighing(plan),),
-        sheets=sheets(weighed),
+        notes=(weighing(plan),), sheets=sheets(weighed),
         pictures=(
-            Heat(
-                "crosstable",
-                "Winnings of the row against the column, mb/h",
-                NAMES,
-                mean.tolist(),
-                "mb/h",
-                (
-                    ("average", [r.average[n].mean for n in NAMES]),
-                    ("exploitability", [r.exploit[n].mean for n in NAMES]),
-                ),
-            ),
-            Scatter(
-                "exploitability",
-                "Exploitability against the size of the largest computation",
-                "exploitability, mb/h",
-                dots,
-            ),
+            Heat("crosstable", "Winnings of the row against the column, mb/h", NAMES, mean.tolist(), "mb/h",
+                 (("average", [r.average[n].mean for n in NAMES]),
+                  ("exploitability", [r.exploit[n].mean for n in NAMES]))),
+            Scatter("exploitability", "Exploitability against the size of the largest computation",
+                    "exploitability, mb/h", dots),
         ),
         figures={
-            "names": list(NAMES),
-            "size": r.size,
-            "matrix": {"mean": mean.tolist(), "starts": r.matrix.tolist()},
-            **{
-                what: {name: spread.data() for name, spread in getattr(r, what).items()}
-                for what in ("average", "exploit", "wins", "losses", "runoff")
-            },
+            "names": list(NAMES), "size": r.size, "matrix": {"mean": mean.tolist(), "starts": r.matrix.tolist()},
+            **_spreads(r, "average", "exploit", "wins", "losses", "runoff"),
             "by_weight": {
-                f"{weight:g}": {
-                    "matrix": each.matrix.mean(axis=0).tolist(),
-                    "average": {name: spread.data() for name, spread in each.average.items()},
-                    "exploit": {name: spread.data() for name, spread in each.exploit.items()},
-                }
-                for weight, each in weighed.items()
+                f"{w:g}": {"matrix": each.matrix.mean(axis=0).tolist(), **_spreads(each, "average", "exploit")}
+                for w, each in weighed.items()
             },
-            "largest_nash_conv_chips": max(each.gap for each in weighed.values()),
-            "games_solved": games,
+            "largest_nash_conv_chips": max(each.gap for each in weighed.values()), "games_solved": games,
         },
-    )
+    )  # fmt: skip
+
+
+def _spreads(r: GraftResults, *figures: str) -> dict[str, Any]:
+    return {what: {name: spread.data() for name, spread in getattr(r, what).items()} for what in figures}
 
 
 EXPERIMENT = Experiment(
-    "waugh2009", TITLE, Plan(), QUICK, runs, gather, claims, page, tables=("1", "2"), alone={"3": "waugh2009_holdem"}
-)
+    "waugh2009", TITLE, PaperPlan(), QUICK, runs, gather, claims, page, tables=("1", "2"),
+    alone={"3": "waugh2009_holdem"},
+)  # fmt: skip

@@ -9,89 +9,61 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
+from kibitz.papers import holdem_page as shared
+from kibitz.papers import waugh2009_strategies as solving
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison
-from kibitz.papers.experiment import Experiment, Page, Plan
-from kibitz.papers.holdem import Setting, arguments, said
-from kibitz.papers.holdem_page import (
-    SOLVING,
-    WITHIN,
-    Results,
-    beats,
-    earns,
-    exact_sheet,
-    gathered,
-    how_measured,
-    less_exploitable,
-    matches_agree,
-    measuring,
-)
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.holdem import HoldemSetting, arguments
+from kibitz.papers.holdem_page import HoldemResults
 from kibitz.papers.runs import Answers, Run
-from kibitz.papers.waugh2009_strategies import (
-    BASE,
-    FILES,
-    FOURTEEN,
-    GRAFTED,
-    GRAFTS,
-    LARGEST,
-    NAMES,
-    RATIO,
-    SMALLER,
-    TWELVE,
-    by_iterations,
-    grafted,
-    made,
-    sizes_of,
-)
 from kibitz.poker.bucketed.device import best_device
-from kibitz.report.figures import Heat, Sheet
+from kibitz.report.figures import Sheet
 
 TITLE = "Waugh, Bard & Bowling 2009, Strategy Grafting in Extensive Games: limit hold'em"
+GRAFTED, BASE, SMALLER, LARGEST, FOURTEEN, TWELVE = NAMES = solving.NAMES
+FILES = solving.FILES
 SOURCE = "Waugh et al. 2009, Sec. 4.2"
 # Infosets of the base, of the largest and each graft, and of the two that never forget.
-GAME, LIMITS = "poker(file=holdem.limit.2p)", (2_000_000, 5_060_000, 24_000_000, 14_000_000)
-TINY, TINY_LIMITS = "poker(file=holdem.limit.2p, ranks=4)", (60_000, 151_800, 150_000, 100_000)
-ITERATIONS, DEALS = 4_000, 5_000_000
+LIMITS, TINY_LIMITS = (2_000_000, 5_060_000, 24_000_000, 14_000_000), (60_000, 151_800, 150_000, 100_000)
+ITERATIONS = 4_000
 TRIED, COURSE = (100, 400, 1600), "grafts by iterations"
 COURSE_FROM = 500  # iterations from which all of them are tried; less is a quick look
 
 
-def setting_of(plan: Plan) -> Setting:
-    folder = str(Path(plan.folder) / "holdem")
-    if plan.quick:
-        return Setting(TINY, TINY_LIMITS, plan.iterations, 20_000, f"{folder}-quick")
-    return Setting(GAME, LIMITS, plan.iterations, DEALS, folder)
+def setting_of(plan: PaperPlan) -> HoldemSetting:
+    return shared.setting_for(plan, LIMITS, TINY_LIMITS)
 
 
-def runs(plan: Plan) -> list[Run]:
-    """Grafts come after the base, which they need; then what all are worth."""
+def runs(plan: PaperPlan) -> list[Run]:
+    """Grafts come after the base, which they need; then matches and measurements."""
     setting = setting_of(plan)
-    given, device = arguments(setting), best_device()
-    single = sizes_of(setting.game, *setting.limits).single
+    of, device = arguments(setting), best_device()
+    single = solving.sizes_of(setting.game, *setting.limits).single
     tried = TRIED if plan.iterations >= COURSE_FROM else TRIED[:1]
     return [
-        Run(f"{SOLVING}: without grafts", made, [(name, *given) for name in NAMES if name != GRAFTED], "cores"),
-        Run("grafts", grafted, [(k, *given) for k in range(GRAFTS)], "cores"),
-        Run(f"{SOLVING}: grafted", made, [(GRAFTED, *given)]),
-        Run(COURSE, by_iterations, [(each, TINY, *TINY_LIMITS) for each in tried], "cores"),
-        *measuring(plan, setting, FILES, TINY, device, {name: single[name] for name in (FOURTEEN, TWELVE)}),
+        Run(f"{shared.SOLVING}: without grafts", solving.strategy, [(name, *of) for name in NAMES if name != GRAFTED],
+            "cores"),
+        Run("grafts", solving.graft, [(k, *of) for k in range(solving.GRAFTS)], "cores"),
+        Run(f"{shared.SOLVING}: grafted", solving.strategy, [(GRAFTED, *of)]),
+        Run(COURSE, solving.by_iterations, [(each, shared.TINY, *TINY_LIMITS) for each in tried], "cores"),
+        *shared.measuring(plan, setting, FILES, device, {name: single[name] for name in (FOURTEEN, TWELVE)}),
     ]
 
 
-def gather(plan: Plan, found: Answers) -> Results:
-    return replace(gathered(setting_of(plan), FILES, found), course=tuple(found[COURSE]))
+def gather(plan: PaperPlan, answers: Answers) -> HoldemResults:
+    return replace(shared.gathered(setting_of(plan), FILES, answers), course=tuple(answers[COURSE]))
 
 
-def claims(r: Results) -> Iterator[Claim]:
+def claims(r: HoldemResults) -> Iterator[Claim]:
     """What the paper says of Table 3."""
     for name in NAMES[1:]:
         even = "even the largest single strategy, " * (name == LARGEST)
-        yield beats(f"the grafted strategy beats {even}{name}", SOURCE, r, GRAFTED, name)
-    yield beats(f"{SMALLER} beats {FOURTEEN}, which it superseded", SOURCE, r, SMALLER, FOURTEEN)
+        yield shared.beats(f"the grafted strategy beats {even}{name}", SOURCE, r, GRAFTED, name)
+    yield shared.beats(f"{SMALLER} beats {FOURTEEN}, which it superseded", SOURCE, r, SMALLER, FOURTEEN)
     known = {name: r.earns_exactly(name) for name in NAMES}
     best = max(NAMES[1:], key=lambda name: (known[name] or 0.0) if None not in known.values() else r.earns(name)[0])
-    most = earns("the grafted strategy wins most on average", OURS, r, GRAFTED, best)
+    most = shared.earns("the grafted strategy wins most on average", OURS, r, GRAFTED, best)
     yield replace(most, detail=f"{most.detail}, of {best}, the best of the others")
     if len(r.course) > 1:
         first, last = r.course[0], r.course[-1]
@@ -101,20 +73,20 @@ def claims(r: Results) -> Iterator[Claim]:
                         detail=f"by {last[what]:.1f} after {last['iterations']:,} iterations, and by "
                         f"{first[what]:.1f} after {first['iterations']:,}")  # fmt: skip
     if r.exact:
-        yield matches_agree(r)
+        yield shared.matches_agree(r)
     if GRAFTED in r.exploit and BASE in r.exploit:
-        yield less_exploitable("the grafted strategy is less exploitable than its base", OURS,
+        yield shared.less_exploitable("the grafted strategy is less exploitable than its base", OURS,
                                r.exploitability(GRAFTED), r.exploitability(BASE))  # fmt: skip
 
 
-def relative_size(r: Results, name: str) -> float:
+def relative_size(r: HoldemResults, name: str) -> float:
     """Infosets of all that was solved for a strategy, by those of the base."""
     base, facts = r.strategies[BASE]["infosets"], r.strategies[name]
     solved = base + sum(size for *_, size in facts["experts"]) if facts["experts"] else facts["infosets"]
     return float(solved / base)
 
 
-def table(r: Results) -> Sheet:
+def table(r: HoldemResults) -> Sheet:
     errors = [error for _, error in r.won.values()]
     known = bool(r.exploit)
     rows: list[tuple[str, ...]] = []
@@ -123,13 +95,9 @@ def table(r: Results) -> Sheet:
         rows.append((
             name, *("" if other == name else f"{r.against(name, other)[0]:.2f}" for other in NAMES),
             f"{mean:.2f} ± {error:.2f}", f"{relative_size(r, name):.2f}",
-            *([f"{r.exploitability(name):.2f}" if name in r.exploit else "not measured"] if known else []),
+            *([r.exploitability_text(name)] if known else []),
         ))  # fmt: skip
-    best = (
-        " Exploitability: the mean of what best responses of both seats win in the whole game, exactly."
-        if known
-        else ""
-    )
+    best = " Exploitability: the mean of what best responses of both seats win in the whole game, exactly." * known
     return Sheet(
         "Table 3: winnings of the row against the column, mb/h",
         ("strategy", *NAMES, "average", "relative size", *(["exploitability"] if known else [])), rows,
@@ -140,65 +108,40 @@ def table(r: Results) -> Sheet:
     )  # fmt: skip
 
 
-def course(r: Results) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (f"{each['iterations']:,}", f"{each['from_base']:.1f}", f"{each['from_largest']:.1f}",
-         f"{each['largest_from_base']:.1f}")
-        for each in r.course
-    ]  # fmt: skip
+def course(r: HoldemResults) -> Sheet:
     first = r.course[0]
     buckets = ", ".join(dict.fromkeys(first["grafts"].values()))
     return Sheet(
         "How long grafts take: a deck of 16 cards, all boards",
         ("iterations of each computation", f"{GRAFTED} from {BASE}", f"{GRAFTED} from {LARGEST}",
-         f"{LARGEST} from {BASE}"), rows,
+         f"{LARGEST} from {BASE}"),
+        [(f"{each['iterations']:,}", f"{each['from_base']:.1f}", f"{each['from_largest']:.1f}",
+          f"{each['largest_from_base']:.1f}") for each in r.course],
         f"mb/h, exactly. The base is within {first['base']}, grafts within {buckets}: many buckets of a graft see few "
         "hands of a board, so that grafts need the most iterations. Until then what they play is noise, and they lose "
         "to the base that they are to better.",
     )  # fmt: skip
 
 
-def over_all_boards(r: Results) -> list[Sheet]:
-    return [exact_sheet(r)] if r.exact else []
-
-
-def sizes(r: Results) -> Sheet:
-    rows: list[tuple[str, ...]] = []
-    for name in NAMES:
-        facts = r.strategies[name]
-        buckets = "" if name == GRAFTED else str(facts["buckets"])  # those of grafts have a table of their own
-        rows.append((
-            name, buckets, f"{facts['infosets']:,}", f"{relative_size(r, name):.2f}", f"{min(facts['iterations']):,}",
-            f"{r.within[name]:.2f}" if name in r.within else "",
-        ))  # fmt: skip
-    return Sheet(
-        "Sizes", ("strategy", "buckets", "infosets", "relative size", "iterations of each", WITHIN), rows,
+def sizes(r: HoldemResults) -> Sheet:
+    return shared.sizes_sheet(
+        r, "relative size", lambda name: f"{relative_size(r, name):.2f}",
         "Infosets of a strategy are those that it plays by. Exploitability in the abstract game: the mean of what "
         "best responses of both seats win within the buckets, in mb/h; it is known where buckets never forget.",
+        hidden=GRAFTED,  # buckets of grafts have a table of their own
     )  # fmt: skip
 
 
-def grafts(r: Results) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (str(part), ", ".join(map(str, seats)), str(buckets), f"{size:,}")
-        for part, seats, buckets, size in r.strategies[GRAFTED]["experts"]
-    ]
-    return Sheet("Grafts", ("part", "seat", "buckets: of the base, and in the part", "infosets that move"), rows)
-
-
-def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
-    means = [r.earns(name)[0] for name in NAMES]
+def page(plan: PaperPlan, r: HoldemResults, claims: Sequence[Claim]) -> Page:
     base, largest, *_ = r.setting.limits
     buckets = {name: r.strategies[name]["buckets"] for name in (FOURTEEN, TWELVE)}
     return Page(
-        about=(
-            f"{r.setting.game}, within percentile E[HS^2] buckets: the base, {BASE}, has as many that forget as "
-            f"{base:,} infosets allow, {SMALLER} of seven eighths of that, {LARGEST} of {largest:,}. Grafts are for "
-            "each seat and each of the parts r, cr, ccr and cccr of the betting, in computations of up to "
-            f"{largest:,} infosets; their opponents play the whole game within the base's buckets. Every computation "
-            f"has {r.setting.iterations:,} iterations of public chance sampling: one board, all hands of both seats. A "
-            f"millibet (mb) is a thousandth of the small bet, which is the big blind. {how_measured(r)}"
-        ),
+        about=f"{r.setting.game}, within percentile E[HS^2] buckets: the base, {BASE}, has as many that forget as "
+        f"{base:,} infosets allow, {SMALLER} of seven eighths of that, {LARGEST} of {largest:,}. Grafts are for each "
+        f"seat and each of the parts r, cr, ccr and cccr of the betting, in computations of up to {largest:,} "
+        "infosets; their opponents play the whole game within the base's buckets. Every computation has "
+        f"{r.setting.iterations:,} iterations of public chance sampling: one board, all hands of both seats. A "
+        f"millibet (mb) is a thousandth of the small bet, which is the big blind. {shared.how_measured(r)}",
         departs=(
             "The figures of the paper's table are not in the text that we have; its sentences about them are, and each "
             "is a claim below. That a strategy superseded another is read as: it beats it.",
@@ -206,26 +149,19 @@ def page(plan: Plan, r: Results, claims: Sequence[Claim]) -> Page:
             "game is not in it. Names are the paper's, for strategies that play the same parts here.",
             f"{FOURTEEN} and {TWELVE} have fewer buckets a round than the paper's: {buckets[FOURTEEN]} and "
             f"{buckets[TWELVE]}.",
-            f"{LARGEST} is {RATIO} times as large as the base in the paper, and {relative_size(r, LARGEST):.2f} times "
-            "here. Limits are on buckets as they are asked for; there are fewer where hands are equally strong, of "
-            "which on the river there are many, as such hands are never parted.",
+            f"{LARGEST} is {solving.RATIO} times as large as the base in the paper, and "
+            f"{relative_size(r, LARGEST):.2f} times here. Limits are on buckets as they are asked for; there are fewer "
+            "where hands are equally strong, of which on the river there are many, as such hands are never parted.",
         ),
-        sheets=(table(r), *over_all_boards(r), course(r), sizes(r), grafts(r)),
-        pictures=(
-            Heat("holdem", "Winnings of the row against the column, mb/h", NAMES, r.matrix, "mb/h",
-                 (("average", means),)),
-        ),
-        figures={
-            "unit": "mb/h",
-            **r.data(),
-            "course": list(r.course),
-            "relative_size": {name: relative_size(r, name) for name in NAMES},
-        },
+        sheets=(table(r), *([shared.exact_sheet(r)] if r.exact else []), course(r), sizes(r),
+                shared.experts_sheet(r, "Grafts", "seat", (GRAFTED,))),
+        pictures=(shared.heat(r, "Winnings of the row against the column, mb/h", "mb/h", "average"),),
+        figures={"unit": "mb/h", **r.data(), "course": list(r.course),
+                 "relative_size": {name: relative_size(r, name) for name in NAMES}},
     )  # fmt: skip
 
 
 EXPERIMENT = Experiment(
-    "waugh2009", TITLE, Plan(starts=1, iterations=ITERATIONS), Plan(starts=1, iterations=200, quick=True), runs,
-    gather, claims, page, unit="run", tables=("3",), ignores=("until",), instead="--iterations",
-    taken=lambda plan: said(setting_of(plan)),
+    "waugh2009", TITLE, PaperPlan(starts=1, iterations=ITERATIONS), shared.QUICK, runs, gather, claims, page,
+    unit="run", tables=("3",), ignores=("until",), instead="--iterations", taken=lambda plan: str(setting_of(plan)),
 )  # fmt: skip

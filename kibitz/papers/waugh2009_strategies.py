@@ -1,4 +1,4 @@
-"""The strategies of [Waugh, Bard & Bowling 2009, Sec. 4.2] for limit Texas hold'em: their sizes, and how each is made.
+"""The strategies of [Waugh, Bard & Bowling 2009, Sec. 4.2] for limit Texas hold'em: sizes, and how each is solved.
 
 They have the paper's names for the parts that they play in its table. Those of the form 20x8 have buckets that forget,
 so many in each round; the others never forget. A graft is for one part of the game and one seat: that seat sees the
@@ -15,9 +15,10 @@ from typing import Any
 
 import kibitz
 from kibitz.forms.profile import Profile
-from kibitz.papers.holdem import Setting, kept, solved_expert, solved_within, unit_of
-from kibitz.poker.buckets.limits import decisions_of, finest, infosets_of, percentile_spec
-from kibitz.poker.stitching.experts import betting_parts, poker_of, static_views, view_experts
+from kibitz.papers.holdem import HoldemSetting, kept, solved_expert, solved_within, unit_of
+from kibitz.poker.buckets.percentile import decisions_of, finest, infosets_of, percentile_spec
+from kibitz.poker.stitching.experts import betting_parts, poker_of
+from kibitz.stitch import experts, static
 
 GRAFTED, BASE, SMALLER, LARGEST, FOURTEEN, TWELVE = "20x8 grafted", "20x8", "20x7", "20x32", "14", "12"
 NAMES = (GRAFTED, BASE, SMALLER, LARGEST, FOURTEEN, TWELVE)
@@ -27,7 +28,7 @@ RATIO = 2.53  # of the largest strategy to the base, by their infosets
 
 
 @dataclass(frozen=True)
-class Sizes:
+class GraftBuckets:
     """Which buckets each computation has."""
 
     single: dict[str, str]  # by strategy
@@ -36,7 +37,7 @@ class Sizes:
 
 
 @lru_cache(8)
-def sizes_of(game: str, base: int, largest: int, fourteen: int, twelve: int) -> Sizes:
+def sizes_of(game: str, base: int, largest: int, fourteen: int, twelve: int) -> GraftBuckets:
     """The most buckets that limits on infosets allow, spread over the rounds as evenly as it goes. The limits: of the
     base, of the largest strategy and of each graft, and of the two that never forget."""
     betting = poker_of(game).betting
@@ -56,29 +57,32 @@ def sizes_of(game: str, base: int, largest: int, fourteen: int, twelve: int) -> 
         fine = finest(mine, largest - opponent, recall=False)
         grafts[name] = percentile_spec(fine, recall=False)
         counted[GRAFTED] = max(counted[GRAFTED], opponent + infosets_of(mine, fine, recall=False))
-    return Sizes(single, grafts, counted)
+    return GraftBuckets(single, grafts, counted)
 
 
-def made(name: str, *given: Any) -> dict[str, Any]:
+def strategy(name: str, *setting_fields: Any) -> dict[str, Any]:
     """Make a strategy, or find it made."""
-    setting = Setting(*given)
+    setting = HoldemSetting(*setting_fields)
     return kept(name, FILES[name], setting, lambda: _strategy(name, setting))
 
 
-def _strategy(name: str, setting: Setting) -> Profile:
+def _strategy(name: str, setting: HoldemSetting) -> Profile:
     sizes = sizes_of(setting.game, *setting.limits)
     if name != GRAFTED:
         return solved_within(sizes.single[name], FILES[name], setting)
-    return static_views(setting.game, setting.profile(FILES[BASE]), PARTS, "each", sizes.grafts, opponents="base",
-                        iterations=setting.iterations, keep=Path(setting.folder) / FILES[name])  # fmt: skip
+    profile: Profile = static(setting.game, setting.profile(FILES[BASE]), PARTS, "each", sizes.grafts, opponents="base",
+                              solver="pcs", iterations=setting.iterations,
+                              keep=Path(setting.folder) / FILES[name])  # fmt: skip
+    return profile
 
 
-def grafted(number: int, *given: Any) -> dict[str, Any]:
+def graft(number: int, *setting_fields: Any) -> dict[str, Any]:
     """Solve one graft, or find it solved."""
-    setting = Setting(*given)
+    setting = HoldemSetting(*setting_fields)
     sizes = sizes_of(setting.game, *setting.limits)
-    graft = view_experts(setting.game, setting.profile(FILES[BASE]), PARTS, "each", sizes.grafts, "base")[number]
-    return solved_expert(GRAFTED, FILES[GRAFTED], graft, number, setting)
+    grafts = experts(setting.game, setting.profile(FILES[BASE]), PARTS, "each", sizes.grafts, opponents="base",
+                     solver="pcs")  # fmt: skip
+    return solved_expert(GRAFTED, FILES[GRAFTED], grafts[number], number, setting)
 
 
 def by_iterations(iterations: int, game: str, *limits: int) -> dict[str, Any]:
@@ -90,10 +94,10 @@ def by_iterations(iterations: int, game: str, *limits: int) -> dict[str, Any]:
     base, largest = (
         kibitz.solve(game, "pcs", abstraction=sizes.single[name], iterations=iterations) for name in (BASE, LARGEST)
     )
-    found = static_views(game, base, PARTS, "each", sizes.grafts, opponents="base", iterations=iterations)
+    grafted = static(game, base, PARTS, "each", sizes.grafts, opponents="base", solver="pcs", iterations=iterations)
 
     def wins(one: Profile, other: Profile) -> float:
         return unit_of(game) * sum(against(rules, one, other)) / 2
 
-    return {"iterations": iterations, "from_base": wins(found, base), "from_largest": wins(found, largest),
+    return {"iterations": iterations, "from_base": wins(grafted, base), "from_largest": wins(grafted, largest),
             "largest_from_base": wins(largest, base), "grafts": sizes.grafts, "base": sizes.single[BASE]}  # fmt: skip

@@ -3,12 +3,12 @@
     uniform          every legal action is as likely as the others
     rule             the game's rule of thumb, where it has one
     always-call      and always-fold, always-raise: the same action in every hand of poker
-    PATH             a saved strategy: a blueprint or a profile, by its path; one of poker with fewer bets plays with
-                     all of them too (`kibitz.poker.nolimit.translation`)
+    PATH             a saved strategy: a blueprint or a profile, by its path; one of poker under an action abstraction
+                     plays the game with all bets too (`kibitz.poker.nolimit.translation`)
     search(PATH)     that strategy, and from some point on a solution of what is left, where the game offers it
     ...              players that a game brings itself (`kibitz.toepen.agents`)
 
-What an agent is (`Agent`) is told in kibitz.evaluate.match, what it gets to see (`View`) in kibitz.games.views.
+kibitz.evaluate.match says what an agent is (`Agent`), kibitz.games.views what it gets to see (`View`).
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from kibitz.core import store
 from kibitz.core.errors import ArtefactError, GameError, SpecError
 from kibitz.evaluate.match import Agent
 from kibitz.forms.profile import Profile
-from kibitz.games.machine import Machine, RowKeys
+from kibitz.games.machine import Machine
 from kibitz.games.plugins import plugin_of
 from kibitz.games.trusted import recalled, same_game
 from kibitz.play.always import PLAIN, Always
 from kibitz.play.compiled import Compiled
 from kibitz.play.search import Search, offered
 from kibitz.solvers import tables
-from kibitz.solvers.blueprint import Blueprint, player
+from kibitz.solvers.blueprint import KIND, Blueprint, player
 from kibitz.solvers.machines import machine_of
 from kibitz.solvers.saved_blueprints import load_blueprint
+from kibitz.solvers.table_strategy import TableStrategy
 
 WITHOUT_PATH = ("uniform", "rule", *PLAIN)  # names of players that need no saved strategy
 # name -> one line of help
@@ -53,9 +54,9 @@ def agent(source: Any, game: Any) -> Agent:
     """The agent of a name, a saved strategy, a Profile, a Blueprint, or an agent as it is; see the top of the file."""
     machine = machine_of(game)
     if isinstance(source, Profile):
-        return _seated(source.meta.get("game"), machine, lambda own: profile_agent(source, own, "profile"))
+        return _translated(source.meta.get("game"), machine, lambda own: profile_agent(source, own, "profile"))
     if isinstance(source, Blueprint):
-        return _seated(source.machine.spec, machine, lambda own: blueprint_agent(source, own, "blueprint"))
+        return _translated(source.machine.spec, machine, lambda own: blueprint_agent(source, own, "blueprint"))
     if not isinstance(source, str | Path):
         if not callable(getattr(source, "act", None)):
             raise SpecError(f"{type(source).__name__} is no player: it has no method `act`")
@@ -87,30 +88,27 @@ def agent(source: Any, game: Any) -> Agent:
 def agents_of(machine: Machine) -> Mapping[str, tuple[Callable[..., Agent], str]]:
     """Players that need a strategy to play from: those of the game, and search where it is offered."""
     own = getattr(machine.rules, "agents", None)
-    found: dict[str, tuple[Callable[..., Agent], str]] = dict(own()) if own is not None else {}
-    if "search" not in found and offered(machine):
-        found["search"] = (Search, "the strategy, and from some point on a solution of what is left")
-    return found
+    agents: dict[str, tuple[Callable[..., Agent], str]] = dict(own()) if own is not None else {}
+    if "search" not in agents and offered(machine):
+        agents["search"] = (Search, "the strategy, and from some point on a solution of what is left")
+    return agents
 
 
 def names_of(machine: Machine) -> dict[str, str]:
     """All players of a game by name, with a line of help."""
-    found = {name: about for name, about in AGENTS.items() if name in ("uniform", "PATH")}
-    if machine.advises:
-        found["rule"] = AGENTS["rule"]
-    if hasattr(machine.rules, "definition"):
-        found["always-call"] = AGENTS["always-call"]
-    return {**found, **{f"{name}(PATH, ...)": about for name, (_, about) in agents_of(machine).items()}}
+    names = ["uniform", "PATH", *["rule"] * machine.advises, *["always-call"] * hasattr(machine.rules, "definition")]
+    agents = {name: AGENTS[name] for name in names}
+    return {**agents, **{f"{name}(PATH, ...)": about for name, (_, about) in agents_of(machine).items()}}
 
 
 def parsed(text: str, names: Any = ("search", "exploit")) -> tuple[str, str | None, dict[str, Any]]:
     """(name, path of a strategy, options) of a text; a text that is no name is a path."""
     text = text.strip()
     known = "|".join(map(re.escape, [*WITHOUT_PATH, *names]))
-    found = re.fullmatch(rf"({known})\s*(\((.*)\))?", text, re.S)
-    if not found:
+    match = re.fullmatch(rf"({known})\s*(\((.*)\))?", text, re.S)
+    if not match:
         return "path", text, {}
-    name, inside = found[1], (found[3] or "").strip()
+    name, inside = match[1], (match[3] or "").strip()
     path = None
     first = re.match(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,="]+))\s*(?:,|$)', inside)
     if first and name not in WITHOUT_PATH:
@@ -136,7 +134,7 @@ def game_of(players: Sequence[str]) -> str | None:
     check_saved(players)
     for text in players:
         path = parsed(text)[1]
-        if path is not None and store.kind_at(path) in (tables.KIND, "profile"):
+        if path is not None and store.kind_at(path) in (KIND, "profile"):
             return recalled(store.load(path, mmap=True).meta.get("game"), path, "--game GAME")
     return None
 
@@ -145,22 +143,22 @@ def game_of(players: Sequence[str]) -> str | None:
 
 
 def saved_agent(path: str, machine: Machine) -> Agent:
-    """The agent that plays a saved strategy, if it is one of this game, or of this game with fewer bets."""
+    """The agent that plays a saved strategy, if it is one of this game, or of an action abstraction of it."""
     if not Path(path).is_dir():
         raise ArtefactError(
             f"no saved strategy at {path}: players are {', '.join(names_of(machine))}, where PATH is what `kibitz "
             "solve` or `kibitz train` wrote"
         )
     where = str(Path(path).resolve())
-    if store.kind_at(path) == tables.KIND:
+    if store.kind_at(path) == KIND:
         said = store.load(path, mmap=True).meta.get("game")
-        return _seated(said, machine, lambda own: blueprint_agent(_loaded(where, own), own, path))
+        return _translated(said, machine, lambda own: blueprint_agent(_loaded(where, own), own, path))
     profile = Profile.load(path)
-    return _seated(profile.meta.get("game"), machine, lambda own: profile_agent(profile, own, path))
+    return _translated(profile.meta.get("game"), machine, lambda own: profile_agent(profile, own, path))
 
 
-def _seated(said: Any, machine: Machine, seat: Callable[[Machine], Compiled]) -> Agent:
-    """A strategy of the game that a file names, in `machine`: as it is, or translated from fewer bets.
+def _translated(said: Any, machine: Machine, seat: Callable[[Machine], Compiled]) -> Agent:
+    """A strategy of the game that a file names, in `machine`: as it is, or translated from its action abstraction.
 
     What the file says of bets is put on the game that the user named: no game is opened because a file names it.
     """
@@ -168,8 +166,8 @@ def _seated(said: Any, machine: Machine, seat: Callable[[Machine], Compiled]) ->
     few = fewer(said) if fewer is not None and isinstance(said, str) and not same_game(said, machine.spec) else None
     if few is None:
         return seat(machine)
-    found: Agent | None = plugin_of(machine.rules).translated(seat(_machine_of(few, few.spec)), few, machine)
-    return seat(machine) if found is None else found
+    translated: Agent | None = plugin_of(machine.rules).translated(seat(_machine_of(few, few.spec)), few, machine)
+    return seat(machine) if translated is None else translated
 
 
 @lru_cache(8)
@@ -183,20 +181,17 @@ def _loaded(path: str, machine: Machine) -> Blueprint:
     return load_blueprint(path, compact=True, game=machine)
 
 
-def _compiled_of(
-    machine: Machine, player: Any, name: str, view: RowKeys | None = None, base: RowKeys | None = None
-) -> Compiled:
+def _compiled_of(machine: Machine, player: Any, name: str, table: TableStrategy | None = None) -> Compiled:
     """An agent of the kind that the machine has; Toepen's answer more questions."""
     kind = getattr(machine, "agent_class", None)
-    return (Compiled if kind is None else kind())(machine, player, name, view, base)
+    return (Compiled if kind is None else kind())(machine, player, name, table)
 
 
-def blueprint_agent(held: Blueprint, machine: Machine, name: str) -> Compiled:
-    if not same_game(held.machine.spec, machine.spec):
-        raise GameError(f"{name} is a blueprint of {held.machine.spec}, not of {machine.spec}")
-    held = held.played()
-    base = None if held.base is None else held.base.view
-    return _compiled_of(held.machine, held.player(), name, held.view, base)
+def blueprint_agent(blueprint: Blueprint, machine: Machine, name: str) -> Compiled:
+    if not same_game(blueprint.machine.spec, machine.spec):
+        raise GameError(f"{name} is a blueprint of {blueprint.machine.spec}, not of {machine.spec}")
+    blueprint = blueprint.played()
+    return _compiled_of(blueprint.machine, blueprint.player(), name, blueprint.strategy)
 
 
 def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
@@ -207,7 +202,7 @@ def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
     if compact is not None and machine.compiled:
         if not hasattr(machine, "definition"):
             raise GameError(f"{name} is a profile of {profile.meta.get('game') or 'poker'}, not of {machine.spec}")
-        kind, keys, value = compact.seated(machine, profile.probabilities)
+        kind, keys, value = compact.as_table(machine, profile.probabilities)
         view = machine.view(kind)
     else:
         view, keys = machine.profile_keys(profile, name)
@@ -220,7 +215,8 @@ def profile_agent(profile: Profile, machine: Machine, name: str) -> Compiled:
         keys, value = keys[first], value[first]
     del ordered
     table = tables.packed(keys, value)
-    return _compiled_of(machine, player(machine, AVERAGE, view, table), name, view)
+    rows = TableStrategy(machine, view, table)
+    return _compiled_of(machine, player(machine, AVERAGE, view, table), name, rows)
 
 
 def _built(build: Callable[..., Agent], base: Compiled, options: dict[str, Any], name: str) -> Agent:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from kibitz.core.errors import GameError
+from kibitz.evaluate.match import Agent
 from kibitz.games.views import View
 
 # name -> the first of these actions that is offered
 PLAIN = {"always-call": ("call",), "always-fold": ("fold", "call"), "always-raise": ("raise", "call")}
 
 
-class Always:
+class Always(Agent):
     """One who takes the first of some actions that is offered."""
 
     def __init__(self, name: str, game: str) -> None:
         self.name, self.game, self.wanted = name, game, PLAIN[name]
-
-    def begin(self, seat: int) -> None:
-        pass
 
     def act(self, view: View) -> list[float]:
         taken = next((action for action in self.wanted if action in view.actions), None)
@@ -24,6 +22,3 @@ class Always:
         if taken is None or ("raise" in self.wanted and sizes):
             raise GameError(f"{self.name} does not know what to do in {self.game} where {', '.join(view.actions)} are")
         return [float(action == taken) for action in view.actions]
-
-    def end(self, view: View, payoff: float) -> None:
-        pass

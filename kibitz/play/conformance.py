@@ -22,18 +22,19 @@ from typing import Any
 import numpy as np
 
 from kibitz.core.errors import KibitzError
-from kibitz.evaluate.match import match
+from kibitz.evaluate.match import MatchResult, match
 from kibitz.games.machine import Machine
 from kibitz.games.protocol import CHANCE, TERMINAL, Game
-from kibitz.games.tree import tree_of
+from kibitz.games.tree import Tree, tree_of
 from kibitz.games.views import view_of
 from kibitz.play.agents import agent, blueprint_agent, profile_agent
+from kibitz.play.compiled import Compiled
 from kibitz.play.search import Search, offered
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
 from kibitz.solvers.machines import machine_of
 
 MEMORY = 1 << 22
-LEAST_GAIN = 0.9  # what some training leaves of the uniform profile's nash_conv, at most
+LEAST_GAIN = 0.9  # what some training leaves of the uniform profile's NashConv, at most
 MUCH = 1000  # times as many iterations as other checks train for
 TOLERANCE = 1e-9
 
@@ -77,9 +78,34 @@ class Subject:
 
     @cached_property
     def blueprint(self) -> Blueprint:
-        made = Blueprint.empty(self.machine, self.abstraction, MEMORY, self.seed)
-        made.train(iterations=self.iterations)
-        return made
+        return self.trained(self.iterations)
+
+    def trained(self, iterations: int) -> Blueprint:
+        blueprint = Blueprint.empty(self.machine, self.abstraction, MEMORY, self.seed)
+        blueprint.train(iterations=iterations)
+        return blueprint
+
+    @cached_property
+    def player(self) -> Compiled:
+        """The blueprint as an agent."""
+        return blueprint_agent(self.blueprint, self.machine, "blueprint")
+
+    def against_uniform(self, player: Any, deals: int | None = None) -> MatchResult:
+        """A match of a player with uniform ones in the other seats."""
+        others = [agent("uniform", self.machine) for _ in range(self.machine.players - 1)]
+        return match(self.machine, player, *others, deals=deals or self.deals, seed=self.seed)
+
+    def tree(self) -> Tree:
+        """The game laid out, for checks that need it."""
+        try:
+            return tree_of(self.rules)
+        except KibitzError:
+            raise Skipped("the game is too large for a tree") from None
+
+    def decisions(self) -> Iterator[tuple[int, Any]]:
+        """(seat, state) wherever a seat acts in random games."""
+        for states in self.random_plays():
+            yield from ((turn, state) for state in states if (turn := self.rules.turn(state)) >= 0)
 
     def random_plays(self) -> Iterator[list[Any]]:
         """The states of random games, from the root to the end."""
@@ -100,15 +126,12 @@ def infosets_have_the_same_actions(subject: Subject) -> None:
     """Histories with the same infoset have the same seat to move and the same actions."""
     seen: dict[Any, tuple[Any, ...]] = {}
     rules = subject.rules
-    for states in subject.random_plays():
-        for state in states:
-            turn = rules.turn(state)
-            if turn >= 0:
-                key, offers = (turn, rules.infoset(state)), tuple(rules.actions(state))
-                if not offers or len(set(offers)) < len(offers):
-                    raise Broken(f"infoset {key[1]!r} offers {offers}: actions are at least one, and all different")
-                if seen.setdefault(key, offers) != offers:
-                    raise Broken(f"infoset {key[1]!r} of seat {turn} offers {seen[key]} and {offers}")
+    for turn, state in subject.decisions():
+        key, offers = (turn, rules.infoset(state)), tuple(rules.actions(state))
+        if not offers or len(set(offers)) < len(offers):
+            raise Broken(f"infoset {key[1]!r} offers {offers}: actions are at least one, and all different")
+        if seen.setdefault(key, offers) != offers:
+            raise Broken(f"infoset {key[1]!r} of seat {turn} offers {seen[key]} and {offers}")
 
 
 def payoffs_are_one_number_a_seat(subject: Subject) -> None:
@@ -139,13 +162,11 @@ def views_tell_no_secrets(subject: Subject) -> None:
     seen: dict[Any, Any] = {}
     if not hasattr(rules, "view"):
         raise Skipped("the game has no method `view`")
-    for states in subject.random_plays():
-        for state in states:
-            if (turn := rules.turn(state)) >= 0:
-                view = view_of(rules, state, turn)
-                shown = view.private, view.public
-                if seen.setdefault((turn, view.infoset), shown) != shown:
-                    raise Broken(f"in infoset {view.infoset!r} a seat is shown {shown} and {seen[turn, view.infoset]}")
+    for turn, state in subject.decisions():
+        view = view_of(rules, state, turn)
+        shown = view.private, view.public
+        if seen.setdefault((turn, view.infoset), shown) != shown:
+            raise Broken(f"in infoset {view.infoset!r} a seat is shown {shown} and {seen[turn, view.infoset]}")
 
 
 def rows_are_infosets(subject: Subject) -> None:
@@ -153,13 +174,11 @@ def rows_are_infosets(subject: Subject) -> None:
     machine, rules = subject.machine, subject.rules
     keys: dict[int, tuple[int, str]] = {}
     view = machine.view("null")
-    for states in subject.random_plays():
-        for state in states:
-            if (turn := rules.turn(state)) >= 0:
-                text, width = str(rules.infoset(state)), len(rules.actions(state))
-                key = int(machine.keys_of(view, turn, [text], [width])[0])
-                if key == 0 or keys.setdefault(key, (turn, text)) != (turn, text):
-                    raise Broken(f"infosets {keys.get(key)} and {(turn, text)} have the same key")
+    for turn, state in subject.decisions():
+        text, width = str(rules.infoset(state)), len(rules.actions(state))
+        key = int(machine.keys_of(view, turn, [text], [width])[0])
+        if key == 0 or keys.setdefault(key, (turn, text)) != (turn, text):
+            raise Broken(f"infosets {keys.get(key)} and {(turn, text)} have the same key")
 
 
 def compiled_rules_are_the_rules(subject: Subject) -> None:
@@ -180,9 +199,7 @@ def walks_have_a_slow_twin(subject: Subject) -> None:
     machine = subject.machine
     if not machine.compiled:
         raise Skipped("the rules are not compiled: the twin is what runs")
-    fast = Blueprint.empty(machine, subject.abstraction, MEMORY, subject.seed)
-    fast.train(iterations=subject.interpreted)
-    slow = Blueprint.empty(machine, subject.abstraction, MEMORY, subject.seed)
+    fast, slow = subject.trained(subject.interpreted), subject.trained(0)
     with np.errstate(over="ignore"):
         interpreted(walk_all)(
             machine.game, slow.keys, slow.table, slow.mask(), slow.base_player(), slow.order(), 0, subject.interpreted,
@@ -196,9 +213,7 @@ def training_repeats_and_goes_on(subject: Subject) -> None:
     """The same seed gives the same bytes, in one go or in two with a save between."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "b"
-        made = Blueprint.empty(subject.machine, subject.abstraction, MEMORY, subject.seed)
-        made.train(iterations=subject.iterations // 2)
-        made.save(path)
+        subject.trained(subject.iterations // 2).save(path)
         again = Blueprint.load(path, game=subject.machine)
         again.train(iterations=subject.iterations)
     if again.sha256 != subject.blueprint.sha256:
@@ -206,34 +221,30 @@ def training_repeats_and_goes_on(subject: Subject) -> None:
 
 
 def training_learns(subject: Subject) -> None:
-    """A little training brings the exact nash_conv down."""
+    """A little training brings the exact NashConv down."""
     from kibitz.evaluate import nash_conv
     from kibitz.forms.profile import Profile
     from kibitz.forms.sequence import form_of
 
-    try:
-        tree = tree_of(subject.rules)
-    except KibitzError:
-        raise Skipped("the game is too large for an exact measure") from None
-    made = Blueprint.empty(subject.machine, "null", MEMORY, subject.seed)
+    tree = subject.tree()
+    blueprint = Blueprint.empty(subject.machine, "null", MEMORY, subject.seed)
     even = nash_conv(tree, Profile(tree.infosets, form_of(tree).uniform(), {"tree": tree.digest}))
     if even <= TOLERANCE:
         raise Skipped("uniform play is an equilibrium")
-    found, most = math.inf, subject.iterations * (MUCH if subject.machine.compiled else 1)
-    while found > max(TOLERANCE, LEAST_GAIN * even) and made.iteration < most:
-        made.train(iterations=min(most, max(subject.iterations, 4 * made.iteration)))
-        found = nash_conv(tree, blueprint_profile(made, tree))
-    if found > max(TOLERANCE, LEAST_GAIN * even):
+    trained, most = math.inf, subject.iterations * (MUCH if subject.machine.compiled else 1)
+    while trained > max(TOLERANCE, LEAST_GAIN * even) and blueprint.iteration < most:
+        blueprint.train(iterations=min(most, max(subject.iterations, 4 * blueprint.iteration)))
+        trained = nash_conv(tree, blueprint_profile(blueprint, tree))
+    if trained > max(TOLERANCE, LEAST_GAIN * even):
         if not subject.machine.compiled:
             raise Skipped("in plain Python there is no time for enough training")
-        raise Broken(f"nash_conv is {found:.4g} after {made.iteration:,} iterations, {even:.4g} of uniform play")
+        raise Broken(f"NashConv is {trained:.4g} after {blueprint.iteration:,} iterations, {even:.4g} of uniform play")
 
 
 def nobody_wins_from_himself(subject: Subject) -> None:
     """In a duplicate match of equal players all win the same."""
     machine = subject.machine
-    player = blueprint_agent(subject.blueprint, machine, "blueprint")
-    result = match(machine, *[player] * machine.players, deals=subject.deals, seed=subject.seed)
+    result = match(machine, *[subject.player] * machine.players, deals=subject.deals, seed=subject.seed)
     means = [score.mean for score in result.scores]
     if max(means) - min(means) > TOLERANCE * max(1.0, *map(abs, means)):
         raise Broken(f"equal players win {means}")
@@ -241,11 +252,7 @@ def nobody_wins_from_himself(subject: Subject) -> None:
 
 def agents_are_asked_as_they_are_compiled(subject: Subject) -> None:
     """A blueprint that is asked infoset by infoset plays as the compiled match plays it."""
-    machine = subject.machine
-    player = blueprint_agent(subject.blueprint, machine, "blueprint")
-    others = [agent("uniform", machine) for _ in range(machine.players - 1)]
-    fast = match(machine, player, *others, deals=subject.deals, seed=subject.seed)
-    slow = match(machine, Thinking(player), *others, deals=subject.deals, seed=subject.seed)
+    fast, slow = (subject.against_uniform(player) for player in (subject.player, Thinking(subject.player)))
     if (fast.scores, fast.seats) != (slow.scores, slow.seats):
         raise Broken(f"{fast} when compiled, {slow} when asked")
 
@@ -254,15 +261,8 @@ def profiles_are_players(subject: Subject) -> None:
     """A profile plays what the blueprint plays that it was made from."""
     if not subject.machine.compiled:
         raise Skipped("the game is too large for a profile")
-    try:
-        tree = tree_of(subject.rules)
-    except KibitzError:
-        raise Skipped("the game is too large for a profile") from None
-    machine = subject.machine
-    player = blueprint_agent(subject.blueprint, machine, "blueprint")
-    twin = profile_agent(blueprint_profile(subject.blueprint, tree), machine, "profile")
-    others = [agent("uniform", machine) for _ in range(machine.players - 1)]
-    one, two = (match(machine, each, *others, deals=subject.deals, seed=subject.seed) for each in (player, twin))
+    twin = profile_agent(blueprint_profile(subject.blueprint, subject.tree()), subject.machine, "profile")
+    one, two = (subject.against_uniform(player) for player in (subject.player, twin))
     if one.scores != two.scores:
         raise Broken(f"{one} as a blueprint, {two} as a profile")
 
@@ -279,27 +279,21 @@ def frozen_rows_stay(subject: Subject) -> None:
     graft.train(iterations=subject.iterations)
     if base.sha256 != before:
         raise Broken("training a graft changed its base")
-    rules = subject.rules
-    player, plain = blueprint_agent(graft, machine, "graft"), blueprint_agent(base, machine, "base")
-    view, known = graft.view, set(graft.table.key.tolist())
-    for states in subject.random_plays():
-        for state in states:
-            if (turn := rules.turn(state)) >= 0:
-                seen = view_of(rules, state, turn)
-                inside = machine.part_of(turn, seen.infoset) == graft.part
-                if not inside and player.act(seen) != plain.act(seen):
-                    raise Broken(f"outside its part, in {seen.infoset!r}, the graft plays otherwise than its base")
-                if not inside and int(machine.keys_of(view, turn, [seen.infoset], [len(seen.actions)])[0]) in known:
-                    raise Broken(f"a row outside the part was trained: {seen.infoset!r}")
+    player, view, known = blueprint_agent(graft, machine, "graft"), graft.view, set(graft.table.key.tolist())
+    for turn, state in subject.decisions():
+        seen = view_of(subject.rules, state, turn)
+        inside = machine.part_of(turn, seen.infoset) == graft.part
+        if not inside and player.act(seen) != subject.player.act(seen):
+            raise Broken(f"outside its part, in {seen.infoset!r}, the graft plays otherwise than its base")
+        if not inside and int(machine.keys_of(view, turn, [seen.infoset], [len(seen.actions)])[0]) in known:
+            raise Broken(f"a row outside the part was trained: {seen.infoset!r}")
 
 
 def search_answers(subject: Subject) -> None:
     """Where search is offered it gives a distribution at every decision."""
     if not offered(subject.machine):
         raise Skipped("the game offers no subgames here")
-    player = Search(blueprint_agent(subject.blueprint, subject.machine, "blueprint"), iterations=20)
-    others = [agent("uniform", subject.machine) for _ in range(subject.machine.players - 1)]
-    match(subject.machine, player, *others, deals=min(3, subject.deals), seed=subject.seed)
+    subject.against_uniform(Search(subject.player, iterations=20), min(3, subject.deals))
 
 
 class Thinking:

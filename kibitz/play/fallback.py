@@ -4,13 +4,13 @@ A strategy is *silent* in an infoset for which it has no row, or a row that noth
 came there, or a table was full. The rules:
 
     rows (`Compiled`)     every action is as likely as the others. `act` and compiled matches do the same
-    fewer bets            a strategy of a game of fewer bets checks or calls (`kibitz.poker.nolimit`): in the game
+    action abstraction    a strategy of a game with fewer bets checks or calls (`kibitz.poker.nolimit`): in the game
                           with all bets nothing compiled plays it, and a random bet of all chips is no fallback
     the ACPC protocol     an agent that raises an error in place of an answer calls, or folds where it cannot
                           (`kibitz.poker.acpc.seats.choose`)
 
 How often that happened is counted by the agents (`asked`, `unanswered`), where they are asked in Python. Rows by place
-(`RowBlueprint`) are played from bytes, in which a row without anything is uniform: there it is not counted.
+(`PlacedRows`) are played from bytes, in which a row without anything is uniform: there it is not counted.
 """
 
 from __future__ import annotations
@@ -63,10 +63,8 @@ def sampled_silence(machine: Machine, agents: Sequence[Agent], seed: int, deals:
         for turned in range(count):
             seating = [agents[(seat + turned) % count] for seat in range(count)]
             play(machine.rules, seating, machine.hand(seed, number))
-    found: list[Silence | None] = []
-    for agent, old in zip(agents, before, strict=True):
-        new = silence_of(agent)
-        found.append(
-            None if new is None or old is None else Silence(new.asked - old.asked, new.unanswered - old.unanswered)
-        )
-    return found
+    pairs = [(silence_of(agent), old) for agent, old in zip(agents, before, strict=True)]
+    return [
+        None if new is None or old is None else Silence(new.asked - old.asked, new.unanswered - old.unanswered)
+        for new, old in pairs
+    ]

@@ -18,11 +18,11 @@ import numpy as np
 from kibitz.core.compiling import clock
 from kibitz.core.errors import SolverError
 from kibitz.core.resources import cores
-from kibitz.evaluate.match import Result, match
+from kibitz.evaluate.match import MatchResult, match
 from kibitz.play.agents import blueprint_agent
 from kibitz.play.compiled import Compiled
 from kibitz.solvers.blueprint import Blueprint, walked
-from kibitz.solvers.new_blueprints import Wanted, new_blueprint
+from kibitz.solvers.new_blueprints import BlueprintRequest, new_blueprint
 
 BLOCK = 500  # iterations between looks at the clock
 
@@ -31,7 +31,7 @@ BLOCK = 500  # iterations between looks at the clock
 class LowerBound:
     """What a responder wins from a strategy."""
 
-    result: Result  # of the responder against the strategy
+    result: MatchResult  # of the responder against the strategy
     abstraction: str  # of the responder
     iterations: int  # it was trained for
     rows: int
@@ -65,22 +65,23 @@ def respond(
     if int(target.player.kind) == UNIFORM:
         raise SolverError("the uniform player needs no responder: measure it by a match")
     name = target.machine.default if abstraction is None else abstraction
-    made = new_blueprint(target.machine, Wanted(name, memory, seed))
+    blueprint = new_blueprint(target.machine, BlueprintRequest(memory, abstraction=name, seed=seed))
     began, mask = clock(), Mask(np.int64(RESPOND), np.uint64(0), np.int64(0))
-    threads = cores() if made.parallel else 1
-    made.warm_up()
+    threads = cores() if blueprint.store.parallel else 1
+    blueprint.warm_up()
     with ThreadPoolExecutor(threads) as pool:
-        while iterations is None or made.iteration < iterations:
+        while iterations is None or blueprint.iteration < iterations:
             block = threads * BLOCK
-            last = made.iteration + block if iterations is None else min(made.iteration + block, iterations)
-            made.counts += walked(made, mask, target.player, made.iteration, last, threads, pool)
-            made.iteration = last
+            last = blueprint.iteration + block
+            last = last if iterations is None else min(last, iterations)
+            blueprint.counts += walked(blueprint, mask, target.player, blueprint.iteration, last, threads, pool)
+            blueprint.iteration = last
             if on_block is not None:
                 on_block(last)
             if seconds is not None and clock() - began >= seconds:
                 break
-    made.seconds = clock() - began
-    return made
+    blueprint.seconds = clock() - began
+    return blueprint
 
 
 def lower_bound(
@@ -94,12 +95,10 @@ def lower_bound(
     on_block: Callable[[int], None] | None = None,
 ) -> LowerBound:
     """Train a responder, then let it play deals that it has not learned from, against the target in all other seats."""
-    made = respond(target, abstraction, seconds=seconds, iterations=iterations, seed=seed, on_block=on_block)
-    if made.parallel:
-        responder = blueprint_agent(made.played(greedy=True), made.machine, f"responder({made.abstraction})")
-    else:
-        responder = blueprint_agent(made, target.machine, f"responder({made.abstraction})")
-        responder.player = made.player(greedy=True)
+    blueprint = respond(target, abstraction, seconds=seconds, iterations=iterations, seed=seed, on_block=on_block)
+    greedy = blueprint.played(greedy=True)
+    responder = blueprint_agent(greedy, blueprint.machine, f"responder({blueprint.abstraction})")
+    responder.player = greedy.player(greedy=True)
     others = [target] * (target.machine.players - 1)
     result = match(target.machine, responder, *others, deals=deals, seed=seed + 1)
-    return LowerBound(result, made.abstraction, made.iteration, made.rows)
+    return LowerBound(result, blueprint.abstraction, blueprint.iteration, blueprint.store.used)

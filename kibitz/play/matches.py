@@ -4,21 +4,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from kibitz.evaluate.match import Result
+from kibitz.evaluate.match import MatchResult
 from kibitz.evaluate.match import match as play
 from kibitz.play.agents import agent
 from kibitz.solvers.machines import playable
 
+THINKING_DEALS, COMPILED_DEALS = 100, 100_000  # unless told otherwise
 
-def match(game: Any, *players: Any, deals: int = 10_000, seed: int = 0, **options: Any) -> Result:
+
+def match(game: Any, *players: Any, deals: int | None = None, seed: int = 0, **options: Any) -> MatchResult:
     """Play a duplicate match: what each player wins per hand, with 95% intervals.
 
     game     a name, a game, or a file of yours
     players  one for each seat: a Profile, a Blueprint, the path of a saved one, "uniform", "rule", "search(PATH)", or
              any object with begin(seat), act(view) and end(view, payoff)
+    deals    each is played in all seatings; default: 100,000, or 100 if a player thinks or the rules are not compiled
     options  threads, until, on_progress: see kibitz.evaluate.match.match
 
         kibitz.match("leduc", kibitz.solve("leduc"), "uniform")
     """
     machine = playable(game)
-    return play(machine, *(agent(player, machine) for player in players), deals=deals, seed=seed, **options)
+    agents = [agent(player, machine) for player in players]
+    return play(machine, *agents, deals=deals_of(machine, agents) if deals is None else deals, seed=seed, **options)
+
+
+def deals_of(machine: Any, agents: list[Any]) -> int:
+    """How many deals a match has unless told otherwise."""
+    thinks = any(getattr(each, "player", None) is None for each in agents) or not machine.compiled
+    return THINKING_DEALS if thinks else COMPILED_DEALS

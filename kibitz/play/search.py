@@ -8,8 +8,8 @@ leads to, whatever the seat really holds, and then played from its solution.
         def root(self, public) -> tuple[str, ...] | None
         def solve(self, root) -> Solution          # .strategy(view) -> a probability for each action
 
-Games that are laid out have `TreeSubgames`: the rows of the subgame move, and outside it the strategy is frozen, as in
-a static expert [Gibson & Szafron 2011, Def. 3.2] whose part is the subgame. Toepen brings its own, which solves its
+Games that are laid out have `TreeSubgames`: the subgame is trained, and outside it the strategy is frozen, as in a
+static expert [Gibson & Szafron 2011, Def. 3.2] whose part is the subgame. Toepen brings its own, which solves its
 last tricks for all hands at once (`kibitz.toepen.search`).
 """
 
@@ -20,11 +20,12 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kibitz.core.errors import SpecError
+from kibitz.evaluate.match import Agent
 from kibitz.forms.rows import row_map
 from kibitz.forms.sequence import form_of
+from kibitz.forms.strategy import Strategy, probabilities_of
 from kibitz.games.machine import Machine
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import View, view_of
@@ -34,7 +35,6 @@ from kibitz.solvers.run import solve_through
 
 FLOOR = 0.02  # share of uniform play in the strategy that leads to a subgame, so that nothing in it is unreachable
 MOST_HISTORIES = 300_000  # of a game whose public histories are read off its rules
-Floats = NDArray[np.float64]
 
 
 class Solution(Protocol):
@@ -46,7 +46,7 @@ class Subgames(Protocol):
     def solve(self, root: tuple[str, ...]) -> Solution: ...
 
 
-class Search:
+class Search(Agent):
     """search(PATH, seconds=1, from=0, iterations=0): solve what is left once `from` public words are known.
 
     from        0: half of the longest public history; iterations, if given, instead of seconds: the same everywhere
@@ -69,24 +69,17 @@ class Search:
         self.subgames = TreeSubgames(base, from_word, seconds, iterations) if subgames is None else subgames
         self._kept: OrderedDict[tuple[str, ...], Solution] = OrderedDict()
 
-    def begin(self, seat: int) -> None:
-        pass
-
     def act(self, view: View) -> list[float]:
         root = self.subgames.root(view.public)
         return self.base.act(view) if root is None else self.solved(root).strategy(view)
 
-    def end(self, view: View, payoff: float) -> None:
-        pass
-
     def solved(self, root: tuple[str, ...]) -> Solution:
         """The solution of a subgame; it depends on the public history alone."""
-        found = self._kept.get(root)
-        if found is None:
-            found = self._kept[root] = self.subgames.solve(root)
+        if root not in self._kept:
+            self._kept[root] = self.subgames.solve(root)
             while len(self._kept) > self.kept:
                 self._kept.popitem(last=False)
-        return found
+        return self._kept[root]
 
 
 def offered(machine: Machine) -> bool:
@@ -108,7 +101,7 @@ class TreeSubgames:
         longest = max(len(words) for words in self.public)
         self.first = from_word or max(1, longest // 2)
         even = self.form.uniform()
-        self.base = (1.0 - FLOOR) * base.probabilities(machine.tree.infosets) + FLOOR * even
+        self.base = (1.0 - FLOOR) * probabilities_of(base, machine.tree.infosets) + FLOOR * even
 
     def root(self, public: Sequence[str]) -> tuple[str, ...] | None:
         return tuple(public[: self.first]) if len(public) >= self.first else None
@@ -116,29 +109,26 @@ class TreeSubgames:
     def solve(self, root: tuple[str, ...]) -> TreeSolution:
         moves = np.array([words[: len(root)] == root for words in self.public])
         rows = row_map(self.form, np.arange(len(moves)), moves, self.base)
-        found = solve_through(self.machine.tree, "cfr+", rows=rows, **self.limit)
-        return TreeSolution(self.machine, found.probabilities)
+        return TreeSolution(solve_through(self.machine.tree, "cfr+", rows=rows, **self.limit))
 
 
 class TreeSolution:
-    """A profile, asked by infoset."""
+    """A subgame's profile, asked for one decision."""
 
-    def __init__(self, machine: TreeMachine, probabilities: Floats) -> None:
-        self.machine, self.probabilities = machine, probabilities
+    def __init__(self, profile: Strategy) -> None:
+        self.profile = profile
 
     def strategy(self, view: View) -> list[float]:
-        at = self.machine.numbers[view.seat][view.infoset]
-        first = self.machine.tree.infosets.first
-        found: list[float] = self.probabilities[first[at] : first[at + 1]].tolist()
-        return found
+        row: list[float] = self.profile.rows(view.seat, [view.infoset], view.actions)[0].tolist()
+        return row
 
 
 def public_words(machine: TreeMachine) -> list[tuple[str, ...]]:
-    """By infoset of the tree: the public history, as the rules tell it."""
-    rules, numbers = machine.rules, machine.numbers
-    found: dict[int, tuple[str, ...]] = {}
+    """By infoset of the tree: the public history, in the words of the rules."""
+    rules, numbers = machine.rules, machine.tree.infosets.number
+    public: dict[int, tuple[str, ...]] = {}
     stack, total = [rules.root()], len(machine.tree.infosets.labels)
-    while stack and len(found) < total:
+    while stack and len(public) < total:
         state = stack.pop()
         turn = rules.turn(state)
         if turn == TERMINAL:
@@ -147,7 +137,7 @@ def public_words(machine: TreeMachine) -> list[tuple[str, ...]]:
             stack += [rules.after(state, outcome) for outcome, _ in rules.chance(state)]
             continue
         at = numbers[turn][str(rules.infoset(state))]
-        if at not in found:
-            found[at] = view_of(rules, state, turn).public
+        if at not in public:
+            public[at] = view_of(rules, state, turn).public
         stack += [rules.after(state, action) for action in rules.actions(state)]
-    return [found[at] for at in range(total)]
+    return [public[at] for at in range(total)]

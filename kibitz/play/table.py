@@ -2,7 +2,7 @@
 
 The person is an agent like any other: it learns of a hand by what an agent learns, and answers by asking. Texts go
 through two functions, `ask` (a prompt in, a line out; EOFError at the end) and `tell`, so that tests can sit down too.
-How things are put into words is up to a teller (kibitz.play.teller); what is written down, to kibitz.play.transcript.
+A renderer puts things into words (kibitz.play.renderer), and kibitz.play.transcript writes hands down.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kibitz.games.machine import Hand, Machine
 from kibitz.games.protocol import CHANCE, Action, Game
 from kibitz.games.views import View, view_of
 from kibitz.play.agents import agent as agent_of
-from kibitz.play.teller import Heard, Opponent, Teller, teller_of, who_of, wrapped
+from kibitz.play.renderer import Heard, Opponent, Renderer, renderer_of, who_of, wrapped
 from kibitz.play.transcript import heading, number, written
 from kibitz.solvers.machines import playable
 
@@ -37,36 +37,36 @@ class Human:
 
     ask: Callable[[str], str]
     tell: Callable[[str], None]
-    teller: Teller
+    renderer: Renderer
     name: str = PERSON
     movers: dict[int, int] = field(default_factory=dict)  # by place of a public word, from a `Recorder`
     heard: Heard = field(default_factory=lambda: Heard(0))
     decisions: int = 0  # that the person was asked for, in this hand
 
     def begin(self, seat: int) -> None:
-        self.heard, self.decisions = Heard(seat, int(self.teller.rules.players), movers=self.movers), 0
+        self.heard, self.decisions = Heard(seat, int(self.renderer.rules.players), movers=self.movers), 0
 
     def act(self, view: View) -> list[float]:
         self.news(view.public)
-        self.say(self.teller.position(view))
+        self.say(self.renderer.position(view))
         self.heard.chosen.add(len(view.public))
         if len(view.actions) == 1:
-            self.say([f"  you can only {self.teller.action(view.actions[0])}"])
+            self.say([f"  you can only {self.renderer.action(view.actions[0])}"])
             return [1.0]
         self.decisions += 1
-        self.say(self.teller.listed(view.actions))
+        self.say(self.renderer.listed(view.actions))
         while True:
             answer = self.line("> ")
             if answer == "?":
-                self.tell(self.teller.help(view))
+                self.tell(self.renderer.help(view))
                 continue
             if answer.lower() in LEAVING and answer not in view.actions:
                 raise Leave
-            action = self.teller.understood(answer, view.actions)
+            action = self.renderer.understood(answer, view.actions)
             if action is not None:
                 at = view.actions.index(action)
                 return [float(a == at) for a in range(len(view.actions))]
-            choices = [self.teller.action(name) for name in view.actions]
+            choices = [self.renderer.action(name) for name in view.actions]
             named = ", ".join(choices) if len(choices) <= 12 else f"the {len(choices):,} actions"
             self.say([f"  that is none of {named}; ? for help"])
 
@@ -86,9 +86,9 @@ class Human:
                 self.tell(part)
 
     def news(self, public: Sequence[str]) -> None:
-        """Tell what happened since the person was last told."""
-        self.say(self.teller.news(self.heard, public))
-        self.heard.told = len(public)
+        """Show what happened since the last news."""
+        self.say(self.renderer.news(self.heard, public))
+        self.heard.read = len(public)
 
 
 class Noted:
@@ -104,9 +104,9 @@ class Noted:
         self.agent.begin(seat)
 
     def act(self, view: View) -> list[float]:
-        found = [float(p) for p in self.agent.act(view)]
-        self.notes.append((view, found))
-        return found
+        answer = [float(p) for p in self.agent.act(view)]
+        self.notes.append((view, answer))
+        return answer
 
     def end(self, view: View, payoff: float) -> None:
         self.last = view
@@ -150,29 +150,22 @@ class Recorder:
         self._words, self._known = len(public), len(self.moves)
 
 
-class Uniform:
+class Uniform(Agent):
     """Every legal action is as likely as the others; needs no tree, as the player of a match would."""
 
     name = "uniform"
 
-    def begin(self, seat: int) -> None:
-        pass
-
     def act(self, view: View) -> list[float]:
         return [1.0 / len(view.actions)] * len(view.actions)
-
-    def end(self, view: View, payoff: float) -> None:
-        pass
 
 
 def compiled(rules: Game) -> Machine | None:
     """The machine that a game brings: it deals as matches do. A hand needs none; one that is refused is left out."""
-    own = getattr(rules, "machine", None)
     try:
-        found: Machine | None = None if own is None else own()
+        machine: Machine | None = rules.machine() if hasattr(rules, "machine") else None
     except KibitzError:  # such as betting too large for a tree: those who need a machine will say so
         return None
-    return found
+    return machine
 
 
 def opponents_of(rules: Game, players: Sequence[Any]) -> list[Agent]:
@@ -184,14 +177,14 @@ def opponents_of(rules: Game, players: Sequence[Any]) -> list[Agent]:
         wanted = "one opponent" if others == 1 else f"{others} opponents, or one for all seats"
         raise SpecError(f"{called} has {others + 1} seats, one of them yours: name {wanted}, not {len(players)}")
     machine = compiled(rules)
-    found: list[Agent] = []
+    agents: list[Agent] = []
     for source in list(players) * (others if len(players) == 1 else 1):
         if machine is None and isinstance(source, str) and source.strip() == "uniform":
-            found.append(Uniform())
+            agents.append(Uniform())
             continue
         machine = playable(rules) if machine is None else machine
-        found.append(agent_of(source, machine))
-    return found
+        agents.append(agent_of(source, machine))
+    return agents
 
 
 @dataclass
@@ -216,7 +209,7 @@ class Session:
         if len(self.opponents) != int(rules.players) - 1:
             raise SpecError(f"{self.spec} has {rules.players} seats: {int(rules.players) - 1} opponents are needed")
         self.rules = Recorder(rules)
-        self.human = Human(self.ask, self.tell, teller_of(rules, self.signs))
+        self.human = Human(self.ask, self.tell, renderer_of(rules, self.signs))
         self.deck = copy(compiled(rules))
         if self.deck is not None:
             self.deck.rules = self.rules
@@ -250,7 +243,7 @@ class Session:
         seat = seating.index(0)
         table: list[Agent] = [self.human if player == 0 else others[player - 1] for player in seating]
         self.tell("")
-        self.human.say([f"Hand {self.hands + 1}. {self.human.teller.opening(seat, [each.name for each in table])}"])
+        self.human.say([f"Hand {self.hands + 1}. {self.human.renderer.opening(seat, [each.name for each in table])}"])
         self.human.movers = self.rules.follow(seat)
         rules: Any = self.rules
         hand = Hand(rules, self.seed, self.hands) if self.deck is None else self.deck.hand(self.seed, self.hands)
@@ -267,7 +260,7 @@ class Session:
         for seat, each in enumerate(table):
             if isinstance(each, Noted) and each.last is not None:
                 seen = Opponent(each.agent, seat, each.last, each.notes, who_of(seat, len(table)))
-                self.human.say(self.human.teller.reveal(seen))
+                self.human.say(self.human.renderer.reveal(seen))
 
     def goodbye(self) -> str:
         if self.hands == 0:

@@ -38,6 +38,16 @@ class PokerPlugin(FormPlugin):
                     raise
         return PokerMachine(game, rounds.rounds_of(game.definition))
 
+    def size(self, game: Any) -> dict[str, Any]:
+        counts = game.counts()
+        solve = ["solve --abstraction NAME"] if self.has_form(game) else []
+        trained = [] if counts.decisions is None else [*solve, "train", "evaluate", "match", "play"]
+        return {
+            "hands": counts.hands, "hands_up_to_suits": counts.classes, "betting_decisions": counts.decisions,
+            "infosets": counts.infosets, "infosets_up_to_suits": counts.infosets_up_to_suits,
+            "commands": [*trained, *(["dealer", "acpc-client"] if game.players <= 3 else [])],
+        }  # fmt: skip
+
     # Forms
 
     def has_form(self, game: Any) -> bool:
@@ -96,6 +106,9 @@ class PokerPlugin(FormPlugin):
 
         return within_buckets(game, abstraction, device, tell, sampled)
 
+    def wrong_device(self, device: str) -> str:
+        return f"device {device} is for poker in perfect-recall buckets (abstraction=percentile(8)): leave it out"
+
     # Agents
 
     def agents(self, game: Any) -> Mapping[str, Any]:
@@ -122,18 +135,24 @@ class PokerPlugin(FormPlugin):
 
         return on_form_of(blueprint, game)
 
+    def stitching(self, game: Any, base: Any, plan: Any, how: Any) -> Any:
+        from kibitz.poker.stitching.experts import view_target
+        from kibitz.poker.stitching.row_experts import row_target
+
+        return row_target(base, plan, how) or view_target(game, base, plan, how)
+
     def blueprint(self, machine: Any, wanted: Any, base: Any) -> Any:
         from kibitz.poker.blueprints.rows import row_blueprint
 
         return row_blueprint(machine, wanted, base)
 
-    def saved_blueprint(self, held: Any, machine: Any, compact: bool) -> Any:
-        if "rows" not in held.meta:
+    def saved_blueprint(self, artefact: Any, machine: Any, compact: bool) -> Any:
+        if "rows" not in artefact.meta:
             return None
-        from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+        from kibitz.poker.blueprints.placed_rows import read_blueprint
         from kibitz.solvers.machines import by_rounds
 
-        return RowBlueprint.read(held, by_rounds(machine), compact)
+        return read_blueprint(artefact, by_rounds(machine), compact)
 
 
 PLUGIN = PokerPlugin()

@@ -16,9 +16,11 @@ from kibitz.forms.protocol import CompactForm, Form
 from kibitz.games import game as make_game
 from kibitz.games.tree import Tree
 from kibitz.poker.bucketed.build import bucket_form, layout_of
+from kibitz.poker.bucketed.form import BucketForm
 from kibitz.poker.buckets.buckets import hand_buckets, is_bucket_name
 from kibitz.poker.buckets.hand_buckets import HandBuckets
 from kibitz.poker.buckets.names import poker_buckets
+from kibitz.poker.exact.form import PokerForm
 from kibitz.poker.rules import acpc
 from kibitz.poker.sampled.form import ViewForm
 from kibitz.poker.sampled.layout import ViewLayout
@@ -30,14 +32,16 @@ SECONDS_A_PRODUCT, SECONDS_A_SEQUENCE, SECONDS_A_HAND = 6e-11, 2e-8, 1.2e-8
 
 
 def abstracted_form(form: CompactForm, source: Any, device: str = "cpu") -> Abstracted:
-    """A form without a tree, within buckets."""
+    """The abstract game of a poker form in buckets."""
+    if not isinstance(form, PokerForm):
+        raise SolverError(f"{form.spec} in {form.abstraction} is not put into other buckets: give the game itself")
     if is_bucket_name(source):
-        made = hand_buckets(form.definition, source)
-        if _better_within(form, made):
-            return _by_weights(form, made, device)
+        named = hand_buckets(form.definition, source)
+        if _better_within(form, named):
+            return _by_weights(form, named, device)
     if device != "cpu":
         raise SolverError(
-            "device gpu is for poker within buckets that name their path, such as percentile(8), where matrix products "
+            "device gpu is for poker in perfect-recall buckets, such as percentile(8), where matrix products "
             "of buckets are less work than all hands: leave it out"
         )
     name, buckets = poker_buckets(form, source)
@@ -49,7 +53,7 @@ def abstracted_form(form: CompactForm, source: Any, device: str = "cpu") -> Abst
     return Abstracted(name, small, small.points, lift)
 
 
-def _better_within(form: CompactForm, buckets: HandBuckets) -> bool:
+def _better_within(form: PokerForm, buckets: HandBuckets) -> bool:
     """Whether products of joint weights are less work than all hands on boards."""
     if not buckets.perfect_recall or form.abstraction:
         return False
@@ -58,24 +62,24 @@ def _better_within(form: CompactForm, buckets: HandBuckets) -> bool:
     return products < SECONDS_A_HAND * form.sequences
 
 
-def _by_weights(form: CompactForm, made: HandBuckets, device: str) -> Abstracted:
-    """A game within buckets by their joint weights, and the way back to all hands."""
-    small = bucket_form(form.game, made, device)
-    of_class = made.classes(form.cards)
+def _by_weights(form: PokerForm, buckets: HandBuckets, device: str) -> Abstracted:
+    """The abstract game by the joint weights of its buckets, and the way back to all hands."""
+    small = bucket_form(form.game, buckets, device)
+    of_class = buckets.classes(form.cards)
 
     def lift(probabilities: Floats) -> Floats:
         weights = form.lift(small, small.to_strategy(probabilities), (of_class, of_class))
         return form.to_probabilities(weights)
 
-    return Abstracted(made.name, small, small.points, lift)
+    return Abstracted(buckets.name, small, small.points, lift)
 
 
 def within_buckets(
     game: Any, source: Any, device: str = "cpu", tell: Tell | None = None, sampled: bool = False
-) -> CompactForm | None:
-    """The form of a poker game within buckets, where the game itself is too large for a form; else None.
+) -> BucketForm | ViewForm | None:
+    """The form of a poker game in buckets, where the game itself is too large for a form; else None.
 
-    sampled: the one whose boards are sampled, however large the game is; buckets that forget have no other.
+    sampled: the one whose boards are sampled, however large the game is; imperfect-recall buckets have no other.
     """
     if not is_bucket_name(source) or isinstance(game, Tree | Form):
         return None
@@ -93,31 +97,28 @@ def within_buckets(
         return bucket_form(rules, buckets, device, tell)
     if device != "cpu":
         raise SolverError("boards are sampled on the cores of this machine: leave --device out")
-    found: Any = ViewForm(rules, [buckets])  # less than a compact form: sampling asks for no more
-    return found  # type: ignore[no-any-return]
+    return ViewForm(rules, [buckets])
 
 
 def form_of_profile(game: Any, profile: Profile, device: str = "cpu", tell: Tell | None = None) -> CompactForm | None:
-    """The form that a profile within buckets was made on; None for other profiles."""
+    """The form that a profile of buckets was made on; None for other profiles."""
     compact = profile.infosets.compact
     if compact is None or not compact.form.abstraction:
         return None
-    if not isinstance(game, str) and isinstance(game, Form):
-        return game.compact
     layout: Any = compact.form
     if isinstance(layout, ViewLayout):
         raise GameError(
-            "the profile sees hands through several buckets, or through some that forget, and is measured in the whole "
-            "game alone: kibitz evaluate PROFILE --whole"
+            "the profile sees hands through several buckets, or through imperfect-recall ones, and is measured in the "
+            "whole game alone: kibitz evaluate PROFILE --whole"
         )
     rules: Any = make_game(game)
     definition = getattr(rules, "definition", None)
     if definition is None or acpc.write(definition) != acpc.write(layout.definition):
         raise GameError(f"the profile was made for another game ({profile.game or 'without a name'})")
-    made = hand_buckets(definition, layout.abstraction)
-    if made.digest != layout.buckets_digest:
+    buckets = hand_buckets(definition, layout.abstraction)
+    if buckets.digest != layout.buckets_digest:
         raise GameError(
             f"the profile's buckets are not those that {layout.abstraction} makes here: solve the game again, or name "
             "the saved buckets that it was solved with"
         )
-    return bucket_form(rules, made, device, tell)
+    return bucket_form(rules, buckets, device, tell)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import Any
 
-from kibitz.report.axes import End, name_ends, set_log_ticks, short
-from kibitz.report.figures import Curves, Line, Panel
-from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure
+from kibitz.report.figures import Curves, FigurePanel, Line
+from kibitz.report.plot import BLUE, GREY, ORANGE, LineEnd, empty_figure, name_ends, set_log_ticks, short
 
-# Okabe & Ito's palette, which colour-blind readers can tell apart; grey is for what others are held against.
+# Okabe & Ito's palette, which colour-blind readers can tell apart; grey is for what others are compared with.
 COLOURS = (BLUE, ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31", "#7A5195")
 PANEL, NAMES, HEIGHT = 3.7, 1.6, 4.3  # inches of a panel, of the names beside it, of the figure
 
@@ -41,7 +40,7 @@ def curves_plot(picture: Curves) -> Any:
     return figure
 
 
-def _panel(axes: Any, picture: Curves, panel: Panel, colour: dict[str, str]) -> None:
+def _panel(axes: Any, picture: Curves, panel: FigurePanel, colour: dict[str, str]) -> None:
     from matplotlib.ticker import FuncFormatter
 
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: short(x)))
@@ -87,27 +86,17 @@ def _line(axes: Any, line: Line, colour: str, floor: float | None) -> None:
         return
     at, mean = [line.at[k] for k in kept], [line.mean[k] for k in kept]
     if line.dashed:
-        axes.errorbar(
-            at,
-            mean,
-            [[mean[j] - low[k] for j, k in enumerate(kept)], [line.sd[k] for k in kept]],
-            color=colour,
-            linewidth=1.2,
-            linestyle=(0, (4, 2.5)),
-            marker="o",
-            markersize=3.2,
-            markerfacecolor="white",
-            elinewidth=0.8,
-            zorder=4,
-        )
+        errors = [[mean[j] - low[k] for j, k in enumerate(kept)], [line.sd[k] for k in kept]]
+        axes.errorbar(at, mean, errors, color=colour, linewidth=1.2, linestyle=(0, (4, 2.5)), marker="o",
+                      markersize=3.2, markerfacecolor="white", elinewidth=0.8, zorder=4)  # fmt: skip
     else:
         axes.plot(at, mean, color=colour, linewidth=1.8, zorder=3)
         axes.fill_between(at, [low[k] for k in kept], [high[k] for k in kept], color=colour, alpha=0.18, linewidth=0)
 
 
-def _names(axes: Any, panel: Panel, colour: dict[str, str], inches: float, lowest: float) -> None:
+def _names(axes: Any, panel: FigurePanel, colour: dict[str, str], inches: float, lowest: float) -> None:
     """Names at the ends of lines."""
     axes.get_xlim(), axes.get_ylim()  # settles the scales
     floor = lowest if axes.get_yscale() == "log" else -float("inf")
     shown = [line for line in panel.lines if not line.like]
-    name_ends(axes, [End(x.at[-1], max(x.mean[-1], floor), x.name, colour[x.name]) for x in shown], inches)
+    name_ends(axes, [LineEnd(x.at[-1], max(x.mean[-1], floor), x.name, colour[x.name]) for x in shown], inches)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Spread:
-    """A figure over all starts."""
+    """A figure over all random initialisations."""
 
     values: tuple[float, ...]
 
@@ -22,7 +22,7 @@ class Spread:
 
     @property
     def sd(self) -> float:
-        """The standard deviation of the starts as a sample; 0 for one start."""
+        """The standard deviation as of a sample; 0 for one initialisation."""
         return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else 0.0
 
     @property
@@ -51,7 +51,7 @@ class Sheet:
 
     title: str
     head: tuple[str, ...]
-    rows: list[tuple[str, ...]]
+    rows: Sequence[tuple[str, ...]]
     note: str = ""
     table: int | str | None = None  # the number of the paper's table that it recomputes
 
@@ -105,7 +105,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Panel:
+class FigurePanel:
     title: str
     lines: tuple[Line, ...]
     levels: tuple[tuple[str, float], ...] = ()  # heights with a name
@@ -118,7 +118,7 @@ class Curves:
     name: str  # of the file
     title: str
     label: str
-    panels: tuple[Panel, ...]
+    panels: tuple[FigurePanel, ...]
     log_x: bool = True
     log_y: bool = False
     palette: tuple[str, ...] = ()  # names in the order of colours, so that figures agree
@@ -132,6 +132,6 @@ Picture: TypeAlias = Heat | Scatter | Curves
 
 
 def line(name: str, at: Sequence[int], values: NDArray[np.float64], dashed: bool = False, like: str = "") -> Line:
-    """values: [repetitions, looks]"""
+    """values: [repetitions, evaluations]"""
     sd = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
     return Line(name, tuple(at), tuple(values.mean(axis=0).tolist()), tuple(sd.tolist()), dashed, like)

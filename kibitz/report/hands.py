@@ -9,43 +9,37 @@ import numpy as np
 
 from kibitz.cards.deck import RANKS
 from kibitz.cards.strengths import HandStrengths
-from kibitz.core.errors import ArtefactError
 from kibitz.poker.buckets.hand_buckets import HandBuckets
-from kibitz.report.plot import GREY, empty_figure
+from kibitz.report.plot import GREY, empty_figure, save
 
 MOST_DOTS = 6000
 SIDE, BETWEEN, EDGE = 5.2, 0.95, 0.75  # inches of a panel, between panels, and around them
 TITLE = 0.2
 
 
-def draw_buckets(made: HandBuckets, path: Path) -> None:
+def draw_buckets(buckets: HandBuckets, path: Path) -> None:
     """Draw the hands of each round but the last, coloured by bucket, and save that to `path`."""
-    figure = buckets_plot(made)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, facecolor="white")
-    except OSError as error:
-        raise ArtefactError(f"cannot write the plot {path}: {error.strerror or error}") from None
+    save(buckets_plot(buckets), path, facecolor="white")
 
 
-def buckets_plot(made: HandBuckets) -> Any:
+def buckets_plot(buckets: HandBuckets) -> Any:
     """The figure itself. The last round is cut by strength alone, so it is shown only if there is no other."""
     from kibitz.poker.rules.rules import strength
 
-    levels = range(max(1, len(made.rounds) - 1))
+    levels = range(max(1, len(buckets.rounds) - 1))
     width = len(levels) * SIDE + (len(levels) - 1) * BETWEEN + 2 * EDGE
     height = SIDE + 2 * EDGE + TITLE
     figure = empty_figure(width, height)
-    hands = HandStrengths(made.boards, made.hole, strength)
+    hands = HandStrengths(buckets.boards, buckets.hole, strength)
     for level in levels:
         left = EDGE + level * (SIDE + BETWEEN)
         axes = figure.add_axes((left / width, EDGE / height, SIDE / width, SIDE / height))
-        if level == 0 and made.hole == 2 and not made.boards.board[0]:
-            _grid(axes, made)
+        if level == 0 and buckets.hole == 2 and not buckets.boards.board[0]:
+            _grid(axes, buckets)
         else:
-            _dots(axes, made, hands, level)
-        axes.set_title(f"round {level}: {made.rounds[level].count:,} buckets", fontsize=11, loc="left", pad=8)
-    figure.text(EDGE / width, 1 - 0.42 / height, made.name, fontsize=13, fontweight="bold", parse_math=False)
+            _dots(axes, buckets, hands, level)
+        axes.set_title(f"round {level}: {buckets.rounds[level].count:,} buckets", fontsize=11, loc="left", pad=8)
+    figure.text(EDGE / width, 1 - 0.42 / height, buckets.name, fontsize=13, fontweight="bold", parse_math=False)
     return figure
 
 
@@ -58,16 +52,16 @@ def _colours(bucket: Any, count: int) -> Any:
     return colormaps["tab20"](np.asarray(bucket) % 20)
 
 
-def _grid(axes: Any, made: HandBuckets) -> None:
+def _grid(axes: Any, buckets: HandBuckets) -> None:
     """Hands of two cards up to names of suits: suited above the diagonal, offsuit below."""
-    n = made.boards.ranks
+    n = buckets.boards.ranks
     ranks = np.arange(12, 12 - n, -1)
     cards = np.array([[4 * max(a, b), 4 * min(a, b) + (0 if j > i else 1)]
                       for i, a in enumerate(ranks) for j, b in enumerate(ranks)])  # fmt: skip
-    known = (made.boards.place[cards] >= 0).all(axis=1) & (cards[:, 0] != cards[:, 1])
+    known = (buckets.boards.place[cards] >= 0).all(axis=1) & (cards[:, 0] != cards[:, 1])
     bucket = np.zeros(len(cards), np.int64)
-    bucket[known] = made.of(0, cards[known])
-    shown = _colours(bucket, made.rounds[0].count).reshape(n, n, 4)
+    bucket[known] = buckets.of(0, cards[known])
+    shown = _colours(bucket, buckets.rounds[0].count).reshape(n, n, 4)
     shown[~known.reshape(n, n)] = 1.0
     axes.imshow(shown, interpolation="nearest", aspect="equal")
     for k, each in enumerate(bucket):
@@ -84,17 +78,17 @@ def _grid(axes: Any, made: HandBuckets) -> None:
     axes.spines[:].set_visible(False)
 
 
-def _dots(axes: Any, made: HandBuckets, hands: HandStrengths, level: int) -> None:
+def _dots(axes: Any, buckets: HandBuckets, hands: HandStrengths, level: int) -> None:
     """Hands by the mean and the spread of their strength in the last round; a sample where they are many."""
-    table = made.rounds[level].table
+    table = buckets.rounds[level].table
     mean, square = (hands.metric(level, name) for name in ("ehs", "ehs2"))
     rng = np.random.default_rng(0)
     at = np.arange(mean.size) if mean.size <= MOST_DOTS else np.sort(rng.choice(mean.size, MOST_DOTS, replace=False))
     x = mean.ravel()[at] / hands.scale(level, "ehs")
     spread = np.sqrt(np.maximum(square.ravel()[at] / hands.scale(level, "ehs2") - x**2, 0.0))
-    held = table if table is not None else made._rows(level, slice(0, len(mean)))
-    bucket = np.asarray(held).ravel()[at].astype(np.int64)
-    axes.scatter(x, spread, s=7 if len(at) > 500 else 26, c=_colours(bucket, made.rounds[level].count), linewidths=0)
+    rows = table if table is not None else buckets._rows(level, slice(0, len(mean)))
+    bucket = np.asarray(rows).ravel()[at].astype(np.int64)
+    axes.scatter(x, spread, s=7 if len(at) > 500 else 26, c=_colours(bucket, buckets.rounds[level].count), linewidths=0)
     axes.set_xlabel("strength: mean of the chance to win at the end, E[HS]", fontsize=9)
     axes.set_ylabel("potential: its standard deviation", fontsize=9)
     axes.tick_params(labelsize=8)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from kibitz.core.errors import ArtefactError
 from kibitz.report.figures import Curves, Dot, Heat, Scatter
-from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure
+from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure, save
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart.
 COLOURS = (BLUE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -26,11 +25,7 @@ def draw(picture: Heat | Scatter | Curves, path: Path) -> None:
         figure = curves_plot(picture)
     else:
         figure = heat_map(picture) if isinstance(picture, Heat) else size_plot(picture)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, bbox_inches="tight", pad_inches=0.15, facecolor="white")
-    except OSError as error:
-        raise ArtefactError(f"cannot write the plot {path}: {error.strerror or error}") from None
+    save(figure, path, bbox_inches="tight", pad_inches=0.15, facecolor="white")
 
 
 def heat_map(heat: Heat) -> Any:

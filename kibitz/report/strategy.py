@@ -1,4 +1,4 @@
-"""A strategy as text that a person reads: infoset by infoset, at any width of the page, with nothing cut off."""
+"""A strategy as text that a person reads: infoset by infoset, at any width of the terminal, with nothing cut off."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEGEND = (
 
 
 @dataclass(frozen=True)
-class Row:
+class InfosetRow:
     """An infoset: probabilities, and if they are known its reach and the values of its actions (None: no value)."""
 
     label: str
@@ -32,7 +32,7 @@ class Row:
     values: Mapping[Action, float | None] | None = None
 
 
-def print_strategy(page: Console, rows: Sequence[Row], bars: bool) -> None:
+def print_strategy(page: Console, rows: Sequence[InfosetRow], bars: bool) -> None:
     """Print rows as the first of these that fits the page: a table with bars, one without, a list.
 
     The list has an infoset to a line and its actions below, as many to a line as there is room for.
@@ -69,7 +69,7 @@ def _natural(page: Console, table: Table) -> int:
     return Measurement.get(page, page.options.update(width=100_000, max_width=100_000), table).maximum
 
 
-def _table(rows: Sequence[Row], actions: Sequence[Action], wide: bool) -> Table:
+def _table(rows: Sequence[InfosetRow], actions: Sequence[Action], wide: bool) -> Table:
     """An infoset to a line, a column for each action, blank where it is not legal."""
     from rich import box
     from rich.table import Table
@@ -91,7 +91,7 @@ def _table(rows: Sequence[Row], actions: Sequence[Action], wide: bool) -> Table:
     return table
 
 
-def _cell(row: Row, action: Action, wide: bool, longest: int) -> Text:
+def _cell(row: InfosetRow, action: Action, wide: bool, longest: int) -> Text:
     """The probability of an action, as a bar too if there is room, and its value."""
     from rich.text import Text
 
@@ -104,7 +104,7 @@ def _cell(row: Row, action: Action, wide: bool, longest: int) -> Text:
     return text
 
 
-def _print_list(page: Console, rows: Sequence[Row]) -> None:
+def _print_list(page: Console, rows: Sequence[InfosetRow]) -> None:
     from rich.cells import cell_len, set_cell_size
     from rich.text import Text
 

@@ -1,16 +1,22 @@
-"""Tables for a page of any width: names wrap, figures are never cut, and what is too wide comes in pieces."""
+"""Tables for a terminal of any width: names wrap, figures are never cut, and what is too wide comes in pieces.
+
+Also Markdown: sections of reports, and how they are printed in a terminal.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 BETWEEN = 2  # spaces between columns
 NAME = 24  # characters of the first column that are kept before the table is broken into pieces
+_FIGURE = re.compile(r"[-+<>~]? ?[\d.,]+(e-?\d+)?(x| m?s|%)?|-|")
 TITLE = 16  # a title of figures that is longer is broken even where there is room
 
 
@@ -30,11 +36,8 @@ def tables(
     titles = [max(map(cell_len, title.split("\n"))) for title in head]
     lowest = [max(words[k], min(cells[k], least) if k in wrapped else cells[k]) for k in range(len(head))]
     wished = [max(low, cells[k], titles[k] if titles[k] <= TITLE else 0) for k, low in enumerate(lowest)]
-    made = []
-    for part in _shared(lowest, width):
-        wide = _widened({k: lowest[k] for k in part}, wished, wrapped, width)
-        made.append(_table(head, rows, wide, wrapped))
-    return made
+    widths = (_widened({k: lowest[k] for k in part}, wished, wrapped, width) for part in _shared(lowest, width))
+    return [_table(head, rows, wide, wrapped) for wide in widths]
 
 
 def _words(title: str) -> list[str]:
@@ -80,14 +83,14 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], wide: dict[int, i
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, BETWEEN - 1, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, BETWEEN - 1, 0, 0))
     for column, width in wide.items():
         text = column in wrapped
         title = Text(_broken(head[column], width))
-        made.add_column(title, justify="left" if text else "right", overflow="fold", width=width, no_wrap=not text)
+        table.add_column(title, justify="left" if text else "right", overflow="fold", width=width, no_wrap=not text)
     for row in rows:
-        made.add_row(*(Text(row[column]) for column in wide))
-    return made
+        table.add_row(*(Text(row[column]) for column in wide))
+    return table
 
 
 def _broken(title: str, wide: int) -> str:
@@ -102,3 +105,40 @@ def _broken(title: str, wide: int) -> str:
             else:
                 lines[-1] += joint + word
     return "\n".join(lines)
+
+
+# Markdown
+
+
+def section(title: str, *blocks: str | Sequence[str]) -> list[str]:
+    """Lines of Markdown: a head, and paragraphs or tables (as their lines) with an empty line after each."""
+    lines = ([each, ""] if isinstance(each, str) else [*each, ""] for each in blocks)
+    return [f"## {title}", "", *(line for block in lines for line in block)]
+
+
+def print_markdown(out: Console, lines: Sequence[str]) -> None:
+    """Print what the reports of kibitz are made of: heads, paragraphs and tables."""
+    for kind, group in groupby(_blocks(lines), key=lambda line: line[0]):
+        texts = [text for _, text in group]
+        if kind == "head":
+            out.print("\n".join(texts), style="bold", markup=False)
+        elif kind == "table":
+            cells = ([cell.strip() for cell in re.split(r"(?<!\\)\|", text)[1:-1]] for text in texts)
+            head, _, *rows = [[cell.replace("\\|", "|") for cell in row] for row in cells]
+            wrapped = [k for k in range(len(head)) if k == 0 or not all(_FIGURE.fullmatch(row[k]) for row in rows)]
+            for table in tables(head, rows, out.width, wrapped, 12):
+                out.print(table)
+                out.print()
+        elif kind == "text":
+            out.print(" ".join(texts).replace("`", "") + "\n", markup=False, overflow="fold")
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each line with its kind."""
+    for line in "\n".join(lines).split("\n"):
+        if line.startswith("#"):
+            yield "head", line.lstrip("# ")
+        elif line.startswith("|"):
+            yield "table", line
+        else:
+            yield "text" if line else "end", line

@@ -1,9 +1,11 @@
-"""Solvers: who moves the rows. The table of names is resolved lazily; each solver is written once, on the forms."""
+"""Solvers compute strategies. Names are resolved lazily; each solver is written once, on the forms."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,10 +13,11 @@ from numpy.typing import NDArray
 
 from kibitz.core import spec as specs
 from kibitz.core.errors import SolverError
-from kibitz.forms.protocol import Form, MovingRows
+from kibitz.forms.choice import form_for
+from kibitz.forms.protocol import Form, GradientForm, MovingRows
 from kibitz.games.tree import Tree
 
-__all__ = ["SOLVERS", "Solver", "Task", "make"]
+__all__ = ["SOLVERS", "RunOptions", "Solver", "Task", "make"]
 
 # name -> (module:factory, one line for `kibitz solvers`)
 SOLVERS: dict[str, tuple[str, str]] = {
@@ -37,15 +40,50 @@ SOLVERS: dict[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True)
+class RunOptions:
+    """How a run of `kibitz.solve` or `kibitz.train` is carried out. None of it changes what is computed.
+
+    checkpoint  a directory to save the run to every `every` seconds, at the end and on Ctrl-C. Another run in it is
+                never overwritten: it is refused, or, if it came while this one was running, this one is saved
+                beside it as NAME-2 with a warning. A save that fails is a warning, and the run continues
+    resume      continue from the checkpoint
+    device      of `solve`: "gpu" (needs kibitz[gpu]) for poker in perfect-recall buckets, such as percentile(8)
+    progress    True shows a progress bar, False none; default: in notebooks (where IPython is the kernel) only. Or a
+                function: `solve` calls it with each Evaluation, `train` with a Progress a few times a second
+    """
+
+    checkpoint: str | PathLike[str] | None = None
+    every: float = 30.0
+    resume: bool = False
+    device: str = "cpu"
+    progress: bool | Callable[[Any], None] | None = None
+
+    @property
+    def bar(self) -> bool | None:
+        """Whether a progress bar is shown; None: in notebooks only."""
+        return self.progress if isinstance(self.progress, bool) else None
+
+    @property
+    def callback(self) -> Callable[[Any], None] | None:
+        """The function to call while the run goes on."""
+        return self.progress if callable(self.progress) else None
+
+
+@dataclass(frozen=True)
 class Task:
-    """What a solver is given: a game in its forms, rows, a start, a seed and threads."""
+    """The input of a solver."""
 
     tree: Tree | None  # None on a form without one: only walking solvers need it
     form: Form
-    rows: MovingRows | None = None  # None: each infoset has a row of its own, and all may move
+    rows: MovingRows | None = None  # None: each infoset has a row of its own, and all are trainable
     start: NDArray[np.float64] | None = None  # probabilities by infoset column to start from; None: uniform
     seed: int = 0
     threads: int = 1
+
+    @property
+    def gradients(self) -> GradientForm:
+        """The form, if it has plans and gradients; else the error says which solver to take."""
+        return form_for(self.form)
 
 
 class Solver(Protocol):

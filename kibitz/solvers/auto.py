@@ -38,5 +38,5 @@ def _choose(task: Task, spec: str) -> Solver:
 
 def _far_apart(task: Task) -> bool:
     """Whether payoffs (times chances) are so far apart that the programme has to prove itself."""
-    sizes = np.abs(task.form.payoff_matrix().data)
+    sizes = np.abs(task.gradients.payoff_matrix().data)
     return bool(len(sizes) and sizes.max() > FAR_APART * sizes.min())

@@ -1,37 +1,40 @@
-"""Blueprint: a strategy trained by MCCFR into a hash table of rows, for games of any size.
+"""Blueprint: a strategy trained by MCCFR into a store of rows (`kibitz.solvers.stores`), for games of any size.
 
 An iteration walks a random deal once for each seat [external sampling, Lanctot et al. 2009]. Iterations weigh more the
 later they are, in steps: whenever their number doubles, regrets and averages so far are halved, which is the linear
 weighting of [Brown & Sandholm 2019] with one pass over the table per doubling.
 
-The table begins small and grows with its rows, up to `memory`. When the places for a row are then all taken the row
+A hash table begins small and grows with its rows, up to `memory`. When the places for a row are then all taken the row
 that was visited least goes (`full="evict"`), or the new one is not kept and plays uniformly (`full="refuse"`). With one
 thread a seed gives the same bytes, interrupted or not; more threads share the table without locks and differ in the
 order of sums.
 
-A *grafted* blueprint has a base: only the rows of one part of the game move, and elsewhere the base plays, as chance
-does [Gibson & Szafron 2011, Def. 3.2]. It is saved with its base and plays from both.
+A *grafted* blueprint has a base: only the rows of one part of the game are trained, and elsewhere the base plays, as
+chance does [Gibson & Szafron 2011, Def. 3.2]. One in a hash table is saved with its base and plays from both.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.core.compiling import aside
+from kibitz.core import store as artefacts
 from kibitz.core.errors import SolverError
 from kibitz.core.loop import check_stops, in_blocks
 from kibitz.games.machine import Machine, RowKeys
 from kibitz.games.trusted import same_game
 from kibitz.solvers import tables
 from kibitz.solvers.machines import machine_of
+from kibitz.solvers.stores import Store
+from kibitz.solvers.table_strategy import TableStrategy
 
 if TYPE_CHECKING:
     from kibitz.forms.profile import Profile
@@ -41,7 +44,8 @@ if TYPE_CHECKING:
 BLOCK_SECONDS = 0.2  # between looks at the clock: so Ctrl-C and progress are prompt
 FIRST_BLOCK = 20  # iterations of one thread
 FIRST_HALVING = 1000  # iterations before regrets are halved for the first time
-FULL = ("evict", "refuse")
+KIND = "blueprint"  # of artefacts
+BASE = "base_"  # before the names of a base's arrays
 MOST_THREADS = 64
 REFUSED = 3  # as in kibitz.solvers.kernels.hash
 
@@ -60,20 +64,19 @@ class Progress:
 
 @dataclass(repr=False)
 class Blueprint:
-    """Rows of a game under an abstraction, and where training stands."""
+    """Rows of a game under an abstraction, and where training stands. It is a strategy (`kibitz.forms.strategy`)."""
 
     machine: Machine
     view: RowKeys
-    table: Any  # kibitz.solvers.kernels.hash.HashStore
+    store: Store
     seed: int = 0
-    full: str = "evict"
     iteration: int = 0
     seconds: float = 0.0
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(4, np.int64))
     base: Blueprint | None = None  # plays outside `part`
-    part: int = -1  # the part whose rows move; -1: all
+    part: int = -1  # the part whose rows are trained; -1: all
     seats: int = -1  # mask of the seats that the base plays outside the part; -1: all
-    most: int = 0  # places that the table may have; 0: those that it has
+    base_digest: str = ""  # of the base that an expert was loaded without
 
     @classmethod
     def empty(
@@ -86,39 +89,34 @@ class Blueprint:
         arrays: dict[str, NDArray[Any]] | None = None,
         base: Blueprint | None = None,
         part: str | int | None = None,
-        seats: tuple[int, ...] | None = None,
     ) -> Blueprint:
-        """A blueprint that has learned nothing, with room for as many rows as `memory` bytes hold, once it has them.
+        """A blueprint that has learned nothing, in a hash table that may grow to `memory` bytes.
 
         game         a spec, a game, or a Machine
         abstraction  a name of the game's (`machine.abstractions`; of poker also buckets of hands), or whatever
                      kibitz.abstraction takes where the game has a tree; default: what the game is best trained with
         arrays       what an abstraction needs beside its name (buckets of hands)
         base, part   train only the rows of one part (`machine.parts`); elsewhere `base` plays
-        seats        the seats that the base plays there; default: all
         """
         machine = machine_of(game)
-        if full not in FULL:
+        if full not in tables.FULL:
             raise SolverError(f"full={full}: choose evict (the row visited least goes) or refuse (no new one is kept)")
         if not 0 <= seed < 1 << 63:
             raise SolverError(f"seed={seed} must be a whole number from 0")
         view = machine.view(machine.default if abstraction is None else abstraction, arrays)
-        most = tables.rows_in(memory, machine.actions)
-        size = tables.size_for(0, most)
-        made = cls(machine, view, tables.table_of(size, machine.actions, size < most), seed, full, most=most)
+        blueprint = cls(machine, view, tables.HashedRows.empty(memory, machine.actions, full), seed)
         if (base is None) != (part is None):
-            raise SolverError("a graft needs both: the base that plays elsewhere, and the part whose rows move")
+            raise SolverError("a graft needs both: the base that plays elsewhere, and the part whose rows are trained")
         if base is not None and part is not None:
             if not same_game(base.machine.spec, machine.spec) or base.base is not None:
                 raise SolverError(f"the base should be a blueprint of {machine.spec} that is no graft itself")
-            made.base, made.part = base, machine.part(part)
-            made.seats = -1 if seats is None else sum(1 << seat for seat in set(seats))
-        return made
+            blueprint.base, blueprint.part = base, machine.part(part)
+        return blueprint
 
     def __repr__(self) -> str:
         return (
             f"Blueprint of {self.machine.spec} by {self.abstraction}: {self.iteration:,} iterations, "
-            f"{self.rows:,} of {self.capacity:,} rows"
+            f"{self.store.used:,} of {self.capacity:,} rows"
         )
 
     @property
@@ -136,24 +134,26 @@ class Blueprint:
         return self.view.keys
 
     @property
+    def table(self) -> Any:
+        """The rows as kernels take them."""
+        return self.store.table
+
+    @property
     def nbytes(self) -> int:
         """Memory of the rows."""
         return sum(array.nbytes for array in self.table if isinstance(array, np.ndarray))
 
     @property
-    def walked_game(self) -> Any:
-        """The game as kernels walk it."""
-        return self.machine.game
-
-    @property
-    def rows(self) -> int:
-        """Rows in use."""
-        return int(self.counts[1])
-
-    @property
     def capacity(self) -> int:
         """Rows that there is room for, once there are so many."""
-        return self.most or len(self.table.key)
+        return self.store.capacity
+
+    @property
+    def full(self) -> str:
+        """What happens to a new row when there is no place for it: evict, the row visited least goes; or refuse."""
+        return self.store.full
+
+    # Training
 
     def train(
         self,
@@ -190,120 +190,148 @@ class Blueprint:
 
     def step(self, count: int, threads: int, pool: ThreadPoolExecutor) -> None:
         """So many iterations, up to the next halving at most."""
+        if not self.store.trainable:
+            raise SolverError("a stitched strategy is played, not trained: train its base or its experts")
+        if self.wants_base:
+            raise SolverError("an expert goes on with the base that it was trained onto: give that too (--base)")
         last = self.iteration + count
         self.counts += walked(self, self.mask(), self.base_player(), self.iteration, last, threads, pool)
         halve = last == self.next_halving
         self.iteration = last
         if halve:
-            self.halve(threads, pool)
+            self.store.halve(threads, pool)
 
     def warm_up(self) -> None:
         """Compile what training runs, so that its clock measures the training."""
-        from kibitz.solvers.kernels.hash import scale
-
-        table = tables.table_of(tables.LEAST_ROWS, self.machine.actions)
-        tiny = Blueprint(self.machine, self.view, table, base=self.base, part=self.part, seats=self.seats)
-        tiny.train(iterations=1)
-        scale(tiny.table, np.int64(0), np.int64(1), np.float32(0.5))
-        tables.laid(*tables.contents(tiny.table), len(table.key), len(table.key), True, tiny.counts)
-
-    def grow(self, rows: int) -> None:
-        """Lay the rows out in a table with room for so many, in the order of their keys; clocks do not count it."""
-        with aside():
-            key, value = tables.contents(self.table)
-            self.table = None  # its memory goes before the next one is set up
-            size = tables.size_for(rows, self.capacity)
-            self.table = tables.laid(key, value, size, self.capacity, self.full == "evict", self.counts)
-
-    def halve(self, threads: int, pool: ThreadPoolExecutor) -> None:
-        """Halve regrets and averages."""
-        from kibitz.solvers.kernels.hash import scale
-
-        places = np.linspace(0, len(self.table.key), threads + 1).astype(np.int64)
-        list(pool.map(lambda k: scale(self.table, places[k], places[k + 1], np.float32(0.5)), range(threads)))
+        if self.store.trainable and not self.wants_base:
+            walked(self, self.mask(), self.base_player(), 0, 0, 1, None)  # nothing, but compiled
+        self.store.warm_up(self.iteration > 0)
 
     def order(self) -> Any:
-        """How to walk: external sampling, all seats."""
-        from kibitz.solvers.kernels.walk import EXTERNAL, Order
+        """How to walk."""
+        from kibitz.solvers.kernels.walk import CHANCE_ONLY, EXTERNAL, WalkOrder
 
-        players = self.machine.players
-        return Order(
-            np.int64(EXTERNAL), 0.0, False, self.full == "evict", np.int64(self.seed), np.uint64(players),
-            np.uint64((1 << players) - 1),
+        players, store = self.machine.players, self.store
+        mode = CHANCE_ONLY if store.sampling == "chance" else EXTERNAL
+        return WalkOrder(
+            np.int64(mode), 0.0, False, store.full == "evict", np.int64(self.seed), np.uint64(players),
+            np.uint64((1 << players) - 1), store.prune,
         )  # fmt: skip
 
     def mask(self) -> Any:
-        """Which rows may move."""
+        """Which decisions are trained."""
         from kibitz.solvers.kernels.players import FREE, GRAFT, Mask
 
         if self.base is None:
             return Mask(np.int64(FREE), np.uint64(0), np.int64(0))
         return Mask(np.int64(GRAFT), np.uint64(self.seats & ((1 << 63) - 1)), np.int64(self.part))
 
+    @cached_property
+    def walked_game(self) -> Any:
+        """The game as kernels walk it."""
+        return self.store.game(self.machine.game)
+
     def base_player(self) -> Any:
         from kibitz.solvers.kernels.players import UNIFORM
 
-        return player(self.machine, UNIFORM, self.view) if self.base is None else self.base.player()
+        if self.base is not None:
+            return self.base.player()
+        return player(self.machine, UNIFORM, self.view, self.store.nothing())
 
     def progress(self) -> Progress:
-        visited, rows, evicted, refused = (int(n) for n in self.counts)
-        return Progress(self.iteration, self.seconds, visited, rows, evicted, refused)
+        visited, _, evicted, refused = (int(n) for n in self.counts)
+        return Progress(self.iteration, self.seconds, visited, self.store.used, evicted, refused)
 
-    # What a plug-in's kind of blueprint does otherwise
+    @property
+    def wants_base(self) -> bool:
+        """Whether it is an expert that was loaded without its base, which training needs."""
+        return self.part >= 0 and self.base is None
 
-    parallel = False  # whether a responder is trained on all cores: only where rows are not hashed
-    wants_base = False  # whether it was loaded without the base that training needs
+    def rebased(self, base: Blueprint) -> Blueprint:
+        """A loaded expert with the base that it was trained onto, so that training can go on."""
+        if self.base_digest != base.strategy_digest:
+            raise SolverError("that is not the base which this expert was trained onto, or it was trained further")
+        self.base = base.played()
+        return self
+
+    # Playing
+
+    def rows(self, player: int, infosets: Sequence[str], actions: Sequence[str]) -> NDArray[np.float64]:
+        """[infosets, actions]  the average strategy; see `kibitz.forms.strategy.Strategy`."""
+        return self.strategy.rows(player, infosets, actions)
+
+    @property
+    def strategy(self) -> TableStrategy:
+        """The average strategy as it is looked up."""
+        base = None if self.base is None or not self.store.with_base else self.base.strategy
+        return TableStrategy(self.machine, self.view, self.table, base, self.part)
 
     def played(self, greedy: bool = False) -> Blueprint:
         """The same strategy, as it is quickest to play; greedy: always the action that is regretted most."""
-        return self
-
-    def rebased(self, base: Blueprint) -> Blueprint:
-        """The same with the base that it was trained onto."""
-        raise SolverError("what goes on has its base already: leave it out")
+        store = self.store.played(greedy)
+        return self if store is self.store else replace(self, store=store, base=None, part=-1, seats=-1, base_digest="")
 
     def check_whole(self) -> None:
         """Refuse what plays only a part of its game."""
+        if self.part >= 0 and not self.store.with_base:
+            raise SolverError("a static expert plays one part of the game: stitch it onto its base, and measure that")
 
     def player(self, greedy: bool = False) -> Any:
-        """One who plays the average strategy, or always the action that is regretted most, in kibitz.evaluate.match."""
+        """One who plays the average strategy, or always the action that is regretted most, in kibitz.evaluate.match.
+
+        An expert without its base plays its part alone. Matches are quickest between those in bytes (`played`)."""
         from kibitz.solvers.kernels.players import AVERAGE, GREEDY
 
-        return player(self.machine, GREEDY if greedy else AVERAGE, self.view, self.table, self.base, self.part)
+        base = self.base if self.store.with_base else None
+        return player(self.machine, GREEDY if greedy else AVERAGE, self.view, self.table, base, self.part)
 
     # Files
 
     @property
     def sha256(self) -> str:
         """Digest of all that training has made, but for the time it took."""
-        return tables.digest(self)
+        return artefacts.digest(self.arrays(), {name: x for name, x in self.meta.items() if name != "seconds"})
+
+    @cached_property
+    def strategy_digest(self) -> str:
+        """Digest of what it plays."""
+        played = self.played()
+        return artefacts.digest({**played.store.arrays(), **self.view.arrays}, {"rows": self.store.meta.get("rows")})
 
     @property
     def meta(self) -> dict[str, Any]:
         """What is saved beside the rows; no two trainings have all of it in common."""
         meta: dict[str, Any] = {
-            "game": self.machine.spec, "abstraction": self.abstraction, "capacity": self.capacity, "seed": self.seed,
-            "full": self.full, "iteration": self.iteration, "seconds": self.seconds,
+            "game": self.machine.spec, "abstraction": self.abstraction, "seed": self.seed, "iteration": self.iteration,
+            "seconds": self.seconds, **self.store.meta,
         }  # fmt: skip
-        if self.base is not None:
-            meta |= {"base": self.base.meta, "part": self.part, "seats": self.seats}
-        return meta
+        if self.part < 0:
+            return meta
+        if self.base is not None and self.store.with_base:
+            return meta | {"base": self.base.meta, "part": self.part, "seats": self.seats}
+        digest = self.base_digest if self.base is None else self.base.strategy_digest
+        return meta | {"seats": self.seats, "base": {"sha256": digest, "game": self.machine.spec}}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """All that is saved; the rows of a base have names that begin with "base_"."""
+        arrays = {**self.view.arrays, "counts": self.counts, **self.store.arrays()}
+        if self.base is not None and self.store.with_base:
+            arrays |= {BASE + name: array for name, array in self.base.arrays().items()}
+        return arrays
 
     def save(self, path: str | os.PathLike[str], over: Callable[[dict[str, Any]], bool] | None = None) -> None:
         """Write the rows with their places: training goes on from there as if it had never stopped.
 
-        over: whether a blueprint with some meta may be replaced; else it is store.Occupied.
+        over: whether a blueprint with some meta may be replaced; else it is kibitz.core.store.Occupied.
         """
-        tables.save(self, path, over)
+        artefacts.save(path, KIND, self.arrays(), self.meta, over)
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], compact: bool = False, game: Any = None) -> Blueprint:
-        """Read a blueprint; `compact`: into a table no larger than its rows need, to play but not to train.
+    @staticmethod
+    def load(path: str | os.PathLike[str], compact: bool = False, game: Any = None) -> Blueprint:
+        """Read a blueprint; see `kibitz.solvers.saved_blueprints.load_blueprint`."""
+        from kibitz.solvers.saved_blueprints import load_blueprint
 
-        game: for one of a game in a file of yours, which a saved file may not call again by itself.
-        """
-        found: Blueprint = tables.load(cls, path, compact, game)
-        return found
+        return load_blueprint(path, compact, game)
 
 
 def walked(
@@ -314,30 +342,23 @@ def walked(
     # More pieces than threads: one whose core has a busy neighbour does fewer.
     pieces = 1 if threads == 1 else 8 * threads
     bounds = np.linspace(first, last, pieces + 1).astype(np.int64).tolist()
-    left, total = list(pairwise(bounds)), np.zeros(4, np.int64)
+    left, total, store = list(pairwise(bounds)), np.zeros(4, np.int64), blueprint.store
     while True:
-        before = _copied(blueprint.table)
+        before = store.copied()
         reached, count = _walked(blueprint, mask, base, left, threads, pool)
         if before is not None and count[REFUSED]:  # an iteration had more new rows than there was room for
-            blueprint.table = before
+            store.table = before
             start, end = left[0]
             if threads == 1 and end - start > 1:  # where the table grows may not depend on how training is cut
                 each = (walked(blueprint, mask, base, t, t + 1, 1, pool) for t in range(start, end))
                 return total + sum(each, np.zeros(4, np.int64))
-            blueprint.grow(len(before.key) // 2)
+            store.grow(len(before.key) // 2, blueprint.counts)
             continue
         total += count
         left = [(stop, end) for stop, (_, end) in zip(reached, left, strict=True) if stop < end]
         if not left:
             return total
-        blueprint.grow(int(blueprint.table.used[0]))
-
-
-def _copied(table: Any) -> Any:
-    """A table as it is now, to come back to; None for one that an iteration cannot fill, by all that is known."""
-    if not tables.grows(table) or len(table.key) >= 4 * tables.AMPLE:
-        return None
-    return table._replace(key=table.key.copy(), value=table.value.copy(), used=table.used.copy())
+        store.grow(store.used, blueprint.counts)
 
 
 def _walked(
@@ -388,15 +409,10 @@ def blueprint_profile(blueprint: Blueprint, tree: Tree) -> Profile:
         raise SolverError(f"the tree is of {tree.spec}, the blueprint of {blueprint.machine.spec}")
     from kibitz.forms.profile import Profile
 
-    width, actions, machine = tree.infosets.width.astype(np.int64), blueprint.machine.actions, blueprint.machine
-    rows = tables.looked_up(blueprint.table, machine.keys_at(blueprint.view, tree.infosets), width, actions)
-    if blueprint.base is not None:
-        inside = machine.parts_at(tree.infosets) == blueprint.part
-        keys = machine.keys_at(blueprint.base.view, tree.infosets)
-        other = tables.looked_up(blueprint.base.table, keys, width, actions)
-        rows = np.where(inside[:, None], rows, other)
+    width = np.asarray(tree.infosets.width)
+    rows = blueprint.strategy.rows_at(tree.infosets)
     meta = {
         "game": tree.spec, "tree": tree.digest, "solver": "blueprint", "abstraction": blueprint.abstraction,
         "iterations": blueprint.iteration, "seed": blueprint.seed,
     }  # fmt: skip
-    return Profile(tree.infosets, rows[np.arange(actions) < width[:, None]], meta)
+    return Profile(tree.infosets, rows[np.arange(rows.shape[1]) < width[:, None]], meta)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.core.errors import SpecError
+from kibitz.core.errors import SolverError, SpecError
+from kibitz.forms.choice import without_gradients
+from kibitz.forms.protocol import CfrForm
 from kibitz.solvers import Task
 
 if TYPE_CHECKING:
@@ -95,25 +97,27 @@ class Cfr:
 
     def __init__(self, task: Task, spec: str, rule: Rule) -> None:
         self.task, self.spec, self.rule, self.iteration = task, spec, rule, 0
-        self.space = task.form.space(task.rows, task.start)
+        if not isinstance(task.form, CfrForm):
+            raise SolverError(without_gradients(task.form))
+        self.cfr_state = task.form.cfr_state(task.rows, task.start)
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:
-        return self.space.state
+        return self.cfr_state.state
 
     def restore(self) -> None:
         """Recompute what follows from the state after its arrays were overwritten."""
-        self.space.restore()
+        self.cfr_state.restore()
 
     def step(self, count: int) -> None:
         """Run `count` iterations. Threads share each iteration; the bytes do not depend on how many there are."""
-        self.space.iterate(self.rule, self.iteration, count, self.task.threads)
+        self.cfr_state.iterate(self.rule, self.iteration, count, self.task.threads)
         self.iteration += count
 
     def probabilities(self) -> Floats:
         """The average strategy by infoset column (before the first iteration: the start)."""
-        return self.space.probabilities(self.iteration > 0)
+        return self.cfr_state.probabilities(self.iteration > 0)
 
     def measure(self) -> Measure:
         """What that is worth, exactly."""
-        return self.space.measure(self.iteration > 0)
+        return self.cfr_state.measure(self.iteration > 0)

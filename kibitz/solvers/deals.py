@@ -35,7 +35,7 @@ class DealCfr:
         self, tree: Tree, seed: int = 0, frozen: NDArray[np.bool_] | None = None, sample: bool = False,
         alternating: bool = False, linear: bool = False,
     ) -> None:  # fmt: skip
-        from kibitz.solvers.kernels.deals import Manner, room_for
+        from kibitz.solvers.kernels.deals import Manner, deal_workspace
 
         if tree.players != 2 or not tree.zero_sum:
             raise SolverError("chance-sampled CFR by deals is for two players and zero-sum games")
@@ -44,14 +44,16 @@ class DealCfr:
         self.regret = np.zeros(int(tree.infosets.first[-1]))
         self.average = np.zeros_like(self.regret)
         self._manner = Manner(sample, alternating, linear)
-        self._room = room_for(self.deals)
+        self._workspace = deal_workspace(self.deals)
         self._random = np.random.SeedSequence(seed).generate_state(1, np.uint64)
 
     def step(self, count: int) -> None:
         from kibitz.solvers.kernels.deals import walk_deals
 
         until = self.iteration + count
-        walk_deals(self.deals, self.regret, self.average, self._manner, self.iteration, until, self._random, self._room)
+        walk_deals(
+            self.deals, self.regret, self.average, self._manner, self.iteration, until, self._random, self._workspace
+        )
         self.iteration = until
 
     def probabilities(self) -> Floats:

@@ -185,9 +185,9 @@ class Egt:
 
     def _against(self, seat: int) -> Floats:
         """What the other's sequences are worth against a seat's smoothed response."""
-        held = self._answers[seat]
-        plan = self._smoothed(seat, self.mu[seat], self._worth(seat))[1] if held is None else held[0]
-        against = None if held is None else held[1]
+        answer = self._answers[seat]
+        plan = self._smoothed(seat, self.mu[seat], self._worth(seat))[1] if answer is None else answer[0]
+        against = None if answer is None else answer[1]
         return self.prox.worth(1 - seat, plan) if against is None else against
 
     def _balance(self) -> None:
@@ -210,12 +210,12 @@ class Egt:
             self.numbers[:2] *= 1.0 + 1e-13 * 4.0**k
 
     def probabilities(self) -> Floats:
-        return self.task.form.to_probabilities(self.plan)
+        return self.task.gradients.to_probabilities(self.plan)
 
 
 def mixed(one: Floats, other: Floats, tau: float) -> Floats:
     """(1 - tau) one + tau other."""
-    found = other - one
-    found *= tau
-    found += one
-    return found
+    mixture = other - one
+    mixture *= tau
+    mixture += one
+    return mixture

@@ -34,7 +34,7 @@ class FictitiousPlay:
             raise SolverError(f"{spec} works on the whole game: with an abstraction or frozen rows use cfr+")
         if not task.form.perfect_recall:
             raise SolverError(f"{spec} needs perfect recall, which this game does not have: use cfr+")
-        form = task.form
+        form = task.gradients
         self.task, self.spec, self.exact, self.iteration = task, spec, once, 0
         start = form.uniform() if task.start is None else task.start
         self.start = form.to_strategy(start)
@@ -48,7 +48,7 @@ class FictitiousPlay:
         """Nothing follows from the state."""
 
     def step(self, count: int) -> None:
-        form = self.task.form
+        form = self.task.gradients
         if self.exact:
             if self.iteration == 0:
                 form.best_plans(self.plan, 0, 1, 1.0)
@@ -58,4 +58,4 @@ class FictitiousPlay:
         self.iteration += count
 
     def probabilities(self) -> Floats:
-        return self.task.form.to_probabilities(self.plan)
+        return self.task.gradients.to_probabilities(self.plan)

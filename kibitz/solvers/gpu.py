@@ -48,7 +48,7 @@ def _kernel(depth: int, words: int, actions: int, memo: int, how: tuple[Any, ...
     from kibitz.core.random import SCRATCH
     from kibitz.games.kernels.machine import own_view
     from kibitz.poker.rules.kernels.buckets import NOWHERE
-    from kibitz.solvers.kernels.walk import Order, Workspace, walk_once
+    from kibitz.solvers.kernels.walk import WalkOrder, Workspace, walk_once
 
     cuda, rows = gpu(), 2 * depth + 1
     mode, explore, linear, evict, players, seats, prune, exact = how  # constants: what does not apply is left out
@@ -68,7 +68,7 @@ def _kernel(depth: int, words: int, actions: int, memo: int, how: tuple[Any, ...
         for k in range(COUNTS):
             count[k] = 0
         mine = own_view(view, remembered)
-        order = Order(mode, explore, linear, evict, seed, uint64(players), uint64(seats), prune, exact)
+        order = WalkOrder(mode, explore, linear, evict, seed, uint64(players), uint64(seats), prune, exact)
         work = Workspace(states, frame, reach, space, random, count, reached)
         for t in range(first + cuda.grid(1), last, cuda.gridsize(1)):
             walk_once(game, mine, store, mask, base, order, t, work)

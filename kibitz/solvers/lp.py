@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError, SpecError
+from kibitz.forms.choice import without_gradients
+from kibitz.forms.protocol import GradientForm
 from kibitz.solvers import Task
 
 Floats = NDArray[np.float64]
@@ -41,6 +43,8 @@ def lp(method: str = "auto") -> Callable[[Task, str], Lp]:
 def refusal(task: Task) -> str:
     """Why the programme cannot be used for a task; empty if it can."""
     form = task.form
+    if not isinstance(form, GradientForm):
+        return without_gradients(form)
     if form.seats != 2:
         return f"lp solves two-player games; this one has {form.seats} players: use cfr+ or mccfr"
     if not form.zero_sum:
@@ -75,19 +79,19 @@ class Lp:
     def step(self, count: int) -> None:
         if self.iteration:
             return
-        form = self.task.form
+        form = self.task.gradients
         payoffs = form.payoff_matrix()
         data = np.abs(payoffs.data) if payoffs.nnz else np.ones(1)
         least, noise, stake = float("inf"), NOISE * float(data.min()), 0.0
         reasons: list[str] = []
         for share in SCALES:
-            found, reason = self._solved(payoffs, share * form.scale)
-            if found is None:
+            answer, reason = self._solved(payoffs, share * form.scale)
+            if answer is None:
                 reasons.append(reason)
                 continue
-            gap, at_stake = self._judged(found[0], payoffs)
+            gap, at_stake = self._judged(answer[0], payoffs)
             if gap < least:
-                least, stake, (self.weights[:], self.value) = gap, at_stake, found
+                least, stake, (self.weights[:], self.value) = gap, at_stake, answer
             if least <= max((EXACT if self.method == "pdlp" else ENOUGH) * stake, noise):
                 break
         if least > max(EXACT * stake, noise):
@@ -104,7 +108,7 @@ class Lp:
         """(plans of both seats, value) by the programme with payoffs over a scale; or None, and why."""
         from scipy.sparse import bmat, csc_matrix
 
-        form = self.task.form
+        form = self.task.gradients
         own, own_side = form.constraints(0)
         his, his_side = form.constraints(1)
         # Variables (x >= 0, q free), as HiGHS wants it: minimise -f'q with F'q - A'x <= 0 and E x = e.
@@ -113,16 +117,16 @@ class Lp:
         equal = bmat([[own, csc_matrix((own.shape[0], his.shape[0]))]], format="csc")
         lower = np.concatenate((np.zeros(own.shape[1]), np.full(his.shape[0], -np.inf)))
         solve = _by_pdlp if self.method == "pdlp" else _by_scipy
-        found, reason = solve(cost, upper, equal, own_side, lower, self.method)
-        if found is None:
+        primal_and_dual, reason = solve(cost, upper, equal, own_side, lower, self.method)
+        if primal_and_dual is None:
             return None, reason
-        x, duals = found
+        x, duals = primal_and_dual
         plans = np.concatenate((x[: own.shape[1]], -duals))
         return (np.maximum(plans, 0.0), -float(cost @ x) * scale), ""
 
     def _judged(self, weights: Floats, payoffs: Any) -> tuple[float, float]:
         """(gap of an answer in the game, what is at stake when it is played: the expected size of a payoff)."""
-        form = self.task.form
+        form = self.task.gradients
         probabilities = form.to_probabilities(weights)
         plan = form.plan(form.to_strategy(probabilities))
         second = int(form.seat_sequence[1])
@@ -131,7 +135,7 @@ class Lp:
 
     def probabilities(self) -> Floats:
         """Behaviour from the plans; infosets that a plan never reaches are uniform."""
-        return self.task.form.to_probabilities(self.weights)
+        return self.task.gradients.to_probabilities(self.weights)
 
 
 Found = tuple[tuple[Floats, Floats] | None, str]

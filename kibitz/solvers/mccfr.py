@@ -70,11 +70,11 @@ class Mccfr:
         frozen = np.zeros(len(width), bool)
         if rows is not None:
             frozen = ~rows.moves[row]
-            held = frozen[infosets.row_of_column]
+            fixed = frozen[infosets.row_of_column]
             # A frozen row is a row whose regrets are its base probabilities and are never updated.
-            self.regret[self.column[held]] = rows.base[held]
-            self.regret[self.column[~held & (rows.free < 0)]] = -np.inf
-            self._fixed = np.where(held, rows.base, np.nan)
+            self.regret[self.column[fixed]] = rows.base[fixed]
+            self.regret[self.column[~fixed & (rows.free < 0)]] = -np.inf
+            self._fixed = np.where(fixed, rows.base, np.nan)
         if task.start is not None:
             moving = ~frozen[infosets.row_of_column] & np.isfinite(self.regret[self.column])
             # Regrets this small give the start's strategy and are forgotten with the first real ones.
@@ -134,34 +134,34 @@ class Mccfr:
         """
         if self.iteration:
             raise SolverError(f"fresh is for a solver that has not begun, not after {self.iteration:,} iterations")
-        made = copy(self)
-        made.task = replace(self.task, seed=seed)
-        made.regret, made.average = self.regret.copy(), self.average.copy()
-        return made
+        other = copy(self)
+        other.task = replace(self.task, seed=seed)
+        other.regret, other.average = self.regret.copy(), self.average.copy()
+        return other
 
     def regrouped(self, row: NDArray[np.int64]) -> Mccfr:
         """The same with other rows, all of which may move, from a uniform start; it shares the rest of the tree.
 
         row: infoset -> row. The caller vouches for rows that `kibitz.forms.rows.check_rows` lets pass.
         """
-        made = self.fresh(self.task.seed)
-        made.task = replace(self.task, rows=None, start=None)
-        made._number(row)
-        made._fixed = None
-        made._first, made._frozen = made.row_first[row].astype(np.uint64), False
-        return made
+        other = self.fresh(self.task.seed)
+        other.task = replace(self.task, rows=None, start=None)
+        other._number(row)
+        other._fixed = None
+        other._first, other._frozen = other.row_first[row].astype(np.uint64), False
+        return other
 
     def step(self, count: int) -> None:
         from kibitz.solvers.kernels.dense import dense_store
         from kibitz.solvers.kernels.players import ALL_PARTS, FREE, GRAFT, MATCHED, Mask, Player
         from kibitz.solvers.kernels.tree import TreeView, train
-        from kibitz.solvers.kernels.walk import Order, workspace
+        from kibitz.solvers.kernels.walk import WalkOrder, workspace
 
         threads, players = self.task.threads, self.tree.players
         depth, actions, log = self._space
         every = np.uint64((1 << players) - 1)
         view, mask = TreeView(self._first), Mask(np.int64(GRAFT if self._frozen else FREE), every, np.int64(1))
-        order = Order(
+        order = WalkOrder(
             np.int64(self.mode), self.explore, self.linear, False, np.int64(self.task.seed % 2**63),
             np.uint64(players), every,
         )  # fmt: skip

@@ -1,7 +1,8 @@
-"""A blueprint that has learned nothing yet: what is wanted of it, and who lays it out."""
+"""Blueprints that have learned nothing yet, of the kind that the game is trained with."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,35 +13,66 @@ from kibitz.games.plugins import plugin_of
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.machines import Machine
 
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
+
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a blueprint should be, as commands and kibitz.train say it."""
+class BlueprintOptions:
+    """The table of a blueprint, and what only limit poker in buckets has.
 
-    abstraction: str | None = None
-    memory: int = 1 << 30  # of a hash table
-    seed: int = 0
+    memory    that a table of hashed rows may grow to, in bytes or as "500MB"
+    full      what happens then: "evict" (the row visited least goes) or "refuse" (no new row is kept)
+    seats     of a graft: the players that the base plays outside the part, while the others learn; default: all
+    limit     three-player limit poker: the finest buckets with so many infosets are chosen
+    dynamic   ... and of these parts finer ones, as ("f", "rf"): dynamic experts
+    sampling  limit poker in buckets: "external", or "chance" (all actions are gone through)
+    prune     limit poker in buckets: the regret, below 0 and in chips, of actions that are passed over; 0: none
+    """
+
+    memory: int | str = 1_000_000_000
     full: str = "evict"
+    seats: tuple[int, ...] | None = None
+    limit: int | None = None
+    dynamic: tuple[str, ...] = ()
+    sampling: str = "external"
+    prune: float = 0.0
+
+
+@dataclass(frozen=True)
+class BlueprintRequest(BlueprintOptions):
+    """All that `kibitz.train` and commands say of a new blueprint."""
+
+    abstraction: Any = None
+    seed: int = 0
     part: str | int | None = None  # of a graft or a static expert
-    seats: tuple[int, ...] | None = None  # S of a static expert
-    limit: int | None = None  # infosets of rows by place
-    dynamic: tuple[str, ...] = ()  # parts with finer rows
-    sampling: str = "external"  # of rows by place
-    prune: float = 0.0  # ... the regret below 0, in chips, of actions that are passed over; 0: none are
 
 
 def new_blueprint(
-    machine: Machine, wanted: Wanted, base: Blueprint | None = None, arrays: dict[str, NDArray[Any]] | None = None
-) -> Blueprint:
+    machine: Machine, request: BlueprintRequest, base: Blueprint | None = None,
+    arrays: dict[str, NDArray[Any]] | None = None,
+) -> Blueprint:  # fmt: skip
     """A blueprint of the kind that the game's plug-in has for it, else one with hashed rows. arrays: as in
     Blueprint.empty."""
-    made: Blueprint | None = plugin_of(machine.rules).blueprint(machine, wanted, base)
-    if made is not None:
-        return made
-    if wanted.limit is not None or wanted.dynamic:
-        raise SolverError(f"{machine.spec} is no poker: --limit and --dynamic are for limit poker within buckets")
-    if wanted.sampling != "external" or wanted.prune:
-        raise SolverError("--sampling and --prune are for limit poker within buckets, by --limit or --abstraction")
-    name = wanted.abstraction or machine.default
-    return Blueprint.empty(machine, name, wanted.memory, wanted.seed, wanted.full, arrays, base, wanted.part,
-                           wanted.seats)  # fmt: skip
+    if request.abstraction is None or isinstance(request.abstraction, str):
+        blueprint: Blueprint | None = plugin_of(machine.rules).blueprint(machine, request, base)
+        if blueprint is not None:
+            return blueprint
+    if request.limit is not None or request.dynamic:
+        raise SolverError(f"{machine.spec} is no poker: --limit and --dynamic are for limit poker with buckets")
+    if request.sampling != "external" or request.prune:
+        raise SolverError("--sampling and --prune are for limit poker with buckets, by --limit or --abstraction")
+    hashed = Blueprint.empty(machine, request.abstraction, bytes_of(request.memory), request.seed, request.full,
+                             arrays, base, request.part)  # fmt: skip
+    if request.seats is not None:
+        hashed.seats = sum(1 << seat for seat in set(request.seats))
+    return hashed
+
+
+def bytes_of(size: int | str) -> int:
+    """A size such as 500MB, 1.5 GB or 2GiB in bytes."""
+    if isinstance(size, int):
+        return size
+    parts = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([KMG]I?|)B\s*", size.upper())
+    if not parts:
+        raise SolverError(f"memory={size!r} should be a number with its unit, KB, MB or GB: 500MB, 2GB")
+    return int(float(parts[1]) * UNITS[parts[2]])

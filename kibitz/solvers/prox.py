@@ -26,14 +26,14 @@ SAFETY = 1.1  # times the norm that power iteration finds, which comes from belo
 POWERS = 40
 
 
-def check(name: str, given: str, choices: tuple[str, ...]) -> None:
-    if given not in choices:
-        raise SpecError(f"{name}={given}: choose {', '.join(choices[:-1])} or {choices[-1]}")
+def check(name: str, choice: str, choices: tuple[str, ...]) -> None:
+    if choice not in choices:
+        raise SpecError(f"{name}={choice}: choose {', '.join(choices[:-1])} or {choices[-1]}")
 
 
 def refuse(task: Task, spec: str) -> None:
     """Refuse what has no saddle point that smoothing finds."""
-    form = task.form
+    form = task.gradients
     if form.seats != 2:
         raise SolverError(f"{spec} solves two-player games; this one has {form.seats} players: use cfr+ or mccfr")
     if not form.zero_sum:
@@ -56,9 +56,9 @@ class Prox:
     def __init__(self, task: Task, prox: str, weights: str) -> None:
         from kibitz.forms.kernels import prox as kernels
 
-        self.kernels, self.form, self._crew = kernels, task.form, Crew()
+        self.kernels, self.form, self._crew = kernels, task.gradients, Crew()
         self.kind = kernels.ENTROPY if prox == "entropy" else kernels.EUCLIDEAN
-        self.trees = [task.form.treeplex(seat) for seat in (0, 1)]
+        self.trees = [self.form.treeplex(seat) for seat in (0, 1)]
         self.cuts = [slice(int(lo), int(hi)) for lo, hi in pairwise(task.form.seat_sequence)]
         self.own = [self._own(tree, weights) for tree in self.trees]
         self.weights = [self._weights(seat, 1.0) for seat in (0, 1)]
@@ -66,17 +66,17 @@ class Prox:
         self.threads = [max(1, min(task.threads, tree.points // POINTS_PER_THREAD)) for tree in self.trees]
 
     def _own(self, tree: Treeplex, weights: str) -> Floats:
-        found = np.ones(tree.points)
+        shares = np.ones(tree.points)
         if weights == "share":
             children = np.bincount(tree.parent, minlength=tree.sequences)
-            self.kernels.share_out(tree, children, found, np.empty(tree.sequences))
-        return found
+            self.kernels.share_out(tree, children, shares, np.empty(tree.sequences))
+        return shares
 
     def _weights(self, seat: int, factor: float) -> Floats:
         tree = self.trees[seat]
-        found = np.empty(tree.points)
-        self.kernels.weigh(tree, self.own[seat], factor, found, np.zeros(tree.sequences))
-        return found
+        heights = np.empty(tree.points)
+        self.kernels.weigh(tree, self.own[seat], factor, heights, np.zeros(tree.sequences))
+        return heights
 
     def respond(self, seat: int, mu: float, worth: Floats, centre: Floats = UNIFORM) -> tuple[float, Floats]:
         """(the largest <worth, x> - mu d(x), the x that has it); mu = 0: a best response."""
@@ -87,9 +87,9 @@ class Prox:
 
     def localise(self, seat: int, plan: Floats) -> Floats:
         """The probabilities of a plan at each point, by sequence."""
-        found = np.empty(len(plan))
-        self._share(seat, self.kernels.localise, plan, found)
-        return found
+        probabilities = np.empty(len(plan))
+        self._share(seat, self.kernels.localise, plan, probabilities)
+        return probabilities
 
     def distance(self, seat: int, plan: Floats, centre: Floats = UNIFORM) -> float:
         """d(x) of a plan."""
@@ -114,18 +114,18 @@ class Prox:
         """Probabilities by sequence of both seats around which to smooth; without a start none, which is uniform."""
         if start is None:
             return UNIFORM
-        found = self.form.to_strategy(start)
+        strategy = self.form.to_strategy(start)
         for seat, cut in enumerate(self.cuts):
-            found[cut] = self.inside(seat, found[cut], INSIDE)
-        return found
+            strategy[cut] = self.inside(seat, strategy[cut], INSIDE)
+        return strategy
 
     def inside(self, seat: int, centre: Floats, share: float) -> Floats:
         """A seat's centre with a share of the uniform distribution, if the prox function is entropy."""
         if self.kind != self.kernels.ENTROPY:
             return centre
         uniform = self.localise(seat, np.zeros(len(centre)))
-        found: Floats = (1.0 - share) * centre + share * uniform
-        return found
+        mixture: Floats = (1.0 - share) * centre + share * uniform
+        return mixture
 
     def of_seat(self, centre: Floats, seat: int) -> Floats:
         """A seat's part of a centre."""
@@ -141,10 +141,10 @@ class Prox:
         """A modulus of strong convexity in the norm sum r h^2 (forms/kernels/prox.py)."""
         if self.kind == self.kernels.ENTROPY or not len(self.weights[seat]):
             return 1.0
-        found = 0.0
+        modulus = 0.0
         for t in range(1, len(self.trees[seat].level)):
-            found = max(found, float((self.weights[seat] / (t * self._weights(seat, 1.0 + 1.0 / t))).min()))
-        return found
+            modulus = max(modulus, float((self.weights[seat] / (t * self._weights(seat, 1.0 + 1.0 / t))).min()))
+        return modulus
 
     def norm(self) -> float:
         """The norm of the payoffs between the seats' norms, by power iteration."""

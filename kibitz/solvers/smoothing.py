@@ -55,7 +55,7 @@ class Smoothing:
     def __init__(self, task: Task, spec: str, prox: str, weights: str) -> None:
         refuse(task, spec)
         self.task, self.spec, self.iteration = task, spec, 0
-        form, self.prox = task.form, Prox(task, prox, weights)
+        form, self.prox = task.gradients, Prox(task, prox, weights)
         self.scale = form.scale
         self.best = form.plan(form.to_strategy(form.uniform() if task.start is None else task.start))
         self.plan, self.worth = self.best.copy(), np.empty(form.sequences)  # z, and what it is to play against
@@ -97,8 +97,8 @@ class Smoothing:
         self.plan[:] = self.best
         inside = min(0.01, self.numbers[LEAST] / self.scale)
         for seat in BOTH:
-            found = self.prox.localise(seat, self._of(self.best, seat))
-            self._of(self.centre, seat)[:] = self.prox.inside(seat, found, inside)
+            local = self.prox.localise(seat, self._of(self.best, seat))
+            self._of(self.centre, seat)[:] = self.prox.inside(seat, local, inside)
             self._of(self.worth, seat)[:] = self.prox.worth(seat, self._of(self.best, 1 - seat))
         self.gradients[:] = 0.0
         self.numbers[[WEIGHT, MODEL, INNER]] = 0.0
@@ -124,12 +124,12 @@ class Smoothing:
             replies.append(plan)
             shift += float(worth @ plan) - value
         gradients = [of(self.gradients, seat) + a * prox.worth(seat, replies[1 - seat]) for seat in BOTH]
-        found = [prox.respond(seat, 1.0, gradients[seat], of(self.centre, seat)) for seat in BOTH]
-        plans = [plan for _, plan in found]
+        responses = [prox.respond(seat, 1.0, gradients[seat], of(self.centre, seat)) for seat in BOTH]
+        plans = [plan for _, plan in responses]
         against = [prox.worth(seat, plans[1 - seat]) for seat in BOTH]
         worths = [mixed(of(self.worth, seat), against[seat], theta) for seat in BOTH]
         smoothed = sum(prox.respond(seat, mu, worths[seat], of(self.centre, seat))[0] for seat in BOTH)
-        least = -sum(value for value, _ in found) - (model + a * shift)
+        least = -sum(value for value, _ in responses) - (model + a * shift)
         if after * smoothed > least + ROUNDING * after * self.scale:
             numbers[RATE] = 0.5 * rate
             return
@@ -144,11 +144,11 @@ class Smoothing:
 
     def _w(self) -> tuple[list[Floats], list[Floats]]:
         if self._model_plan is None:
-            found = [
+            plans = [
                 self.prox.respond(seat, 1.0, self._of(self.gradients, seat), self._of(self.centre, seat))[1]
                 for seat in BOTH
             ]
-            self._model_plan = found, [self.prox.worth(seat, found[1 - seat]) for seat in BOTH]
+            self._model_plan = plans, [self.prox.worth(seat, plans[1 - seat]) for seat in BOTH]
         return self._model_plan
 
     def _look(self, smoothed: float) -> None:
@@ -167,4 +167,4 @@ class Smoothing:
             self._again()
 
     def probabilities(self) -> Floats:
-        return self.task.form.to_probabilities(self.best)
+        return self.task.gradients.to_probabilities(self.best)

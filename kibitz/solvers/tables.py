@@ -1,4 +1,4 @@
-"""Tables of rows in memory and on disk.
+"""HashedRows: the rows of a blueprint in a hash table, in memory and on disk.
 
 A table begins small and grows with its rows, up to the size that was asked for (`size_for`): a game of a thousand rows
 touches no gigabyte. Each time the rows are laid out in the order of their keys, so that what a table is follows from
@@ -7,29 +7,24 @@ the start, as long as that would lose none.
 
 On disk (`store`) a blueprint has the arrays key and value of the rows in use: while the table may grow in the order of
 their keys; later with `place`, where they lie in the table; and once over half of it is in use the table is written as
-it lies, so that saving takes no memory. What its abstraction needs beside its name is saved too, and the rows of a base
-under names that begin with "base_".
+it stands, so that saving takes no memory.
 """
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.core import store
-from kibitz.core.errors import ArtefactError, KibitzError, SolverError
+from kibitz.core.compiling import aside
+from kibitz.core.errors import ArtefactError, SolverError
 from kibitz.core.resources import free_memory
-from kibitz.games.trusted import recalled, same_game
-from kibitz.solvers.machines import Machine, machine_of
+from kibitz.solvers.stores import Store
 
 Arrays = dict[str, NDArray[Any]]
-KIND = "blueprint"
 CHUNK = 1 << 18  # rows that are checked at a time
 LEAST_ROWS, MOST_ROWS = 1 << 10, 1 << 32  # a key's home is found by 32 of its bits
 FIRST_ROWS, LARGER = 1 << 16, 4  # places of a table that grows, and how many times larger the next one is
@@ -40,7 +35,6 @@ MEMORY_SHARE = 0.9  # of what is free
 MOST_AHEAD = 1 << 10  # places between a row and its home, in a file: to search for more would take for ever
 FULL = ("evict", "refuse")
 OWN = ("key", "value", "place", "counts")  # arrays of the table; the others are the abstraction's
-BASE = "base_"
 
 
 def row_bytes(actions: int) -> int:
@@ -75,6 +69,90 @@ def table_of(rows: int, actions: int, grows: bool = False) -> Any:
     return hash_store(rows, actions, grows)
 
 
+class HashedRows(Store):
+    """Rows in a hash table that grows up to `most` places. full: what happens to a new row once it has them."""
+
+    def __init__(self, table: Any, full: str = "evict", most: int = 0) -> None:
+        self.table, self.full, self.capacity = table, full, most or len(table.key)
+
+    @classmethod
+    def empty(cls, memory: int, actions: int, full: str) -> Self:
+        """A table without rows, which may grow to so many bytes."""
+        most = rows_in(memory, actions)
+        size = size_for(0, most)
+        return cls(table_of(size, actions, size < most), full, most)
+
+    @property
+    def used(self) -> int:
+        return int(self.table.used[0])
+
+    def nothing(self) -> Any:
+        return table_of(LEAST_ROWS, self.table.value.shape[1] // 2)
+
+    def warm_up(self, begun: bool) -> None:
+        from kibitz.solvers.kernels.hash import scale
+
+        empty = self.nothing()
+        scale(empty, np.int64(0), np.int64(1), np.float32(0.5))
+        laid(*contents(empty), LEAST_ROWS, LEAST_ROWS, True, np.zeros(4, np.int64))
+
+    def halve(self, threads: int, pool: ThreadPoolExecutor) -> None:
+        from kibitz.solvers.kernels.hash import scale
+
+        places = np.linspace(0, len(self.table.key), threads + 1).astype(np.int64)
+        list(pool.map(lambda k: scale(self.table, places[k], places[k + 1], np.float32(0.5)), range(threads)))
+
+    def copied(self) -> Any:
+        table = self.table
+        if not grows(table) or len(table.key) >= 4 * AMPLE:
+            return None
+        return table._replace(key=table.key.copy(), value=table.value.copy(), used=table.used.copy())
+
+    def grow(self, rows: int, counts: NDArray[np.int64]) -> None:
+        """Lay the rows out in a table with room for so many, in the order of their keys; clocks do not count it."""
+        with aside():
+            key, value = contents(self.table)
+            self.table = None  # its memory goes before the next one is set up
+            self.table = laid(key, value, size_for(rows, self.capacity), self.capacity, self.full == "evict", counts)
+
+    def arrays(self) -> Arrays:
+        key, value = self.table.key, self.table.value[:-1]
+        if grows(self.table) or size_for(self.used, self.capacity) < self.capacity:
+            key, value = contents(self.table)
+        elif 2 * self.used <= self.capacity:
+            at = np.flatnonzero(key)
+            return {"place": at.astype(np.uint64), "key": key[at], "value": value[at]}
+        return {"key": key, "value": value}
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        return {"capacity": self.capacity, "full": self.full}
+
+    @classmethod
+    def read(cls, meta: dict[str, Any], arrays: Arrays, counts: NDArray[np.int64], actions: int, compact: bool) -> Self:
+        """The rows of an artefact, checked, for nobody vouches for it. compact: in a table no larger than they need."""
+        full, capacity, used = str(meta["full"]), int(meta["capacity"]), int(counts[1])
+        if full not in FULL:
+            raise ValueError("no training has its numbers")
+        key, value, place = (arrays.get(name) for name in ("key", "value", "place"))
+        if key is None or value is None or not _rows_fit(key, value, place, capacity, used, actions):
+            raise ValueError("its numbers do not fit")
+        size, sparse = size_for(used, capacity), 2 * used <= capacity
+        if compact and sparse:
+            return cls(packed(key, value), full)
+        check_memory(capacity * row_bytes(actions))
+        if size < capacity or (sparse and place is None):
+            if place is not None:  # a table that did not grow, of an earlier version
+                order = np.argsort(key)
+                key, value = key[order], value[order]
+            return cls(laid(key, value, size, capacity, full == "evict", counts), full, capacity)
+        table = table_of(capacity, actions)
+        at = slice(0, capacity) if place is None else place
+        table.key[at], table.value[at] = key, value
+        table.used[0] = used
+        return cls(table, full, capacity)
+
+
 def size_for(rows: int, most: int) -> int:
     """Places of a table with some rows that may have up to `most` places.
 
@@ -91,7 +169,7 @@ def grows(table: Any) -> bool:
     """Whether a table will be laid out in a larger one when it is crowded."""
     from kibitz.solvers.kernels.hash import NEVER
 
-    return int(getattr(table, "limit", NEVER)) < NEVER
+    return int(table.limit) < NEVER
 
 
 def contents(table: Any) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
@@ -118,31 +196,6 @@ def laid(
     return table
 
 
-def looked_up(table: Any, keys: NDArray[np.uint64], widths: NDArray[np.int64], actions: int) -> NDArray[np.float64]:
-    """[n, actions]  average strategies of rows by key, whatever keeps them."""
-    found = np.zeros((len(keys), actions))
-    if hasattr(table, "key"):
-        from kibitz.solvers.kernels.hash import look_up
-
-        look_up(table, keys, widths, found)
-    else:
-        from kibitz.solvers.kernels.columns import read
-
-        read(table, keys, widths, found)
-    return found
-
-
-def is_blank(table: Any, key: int, width: int, actions: int) -> bool:
-    """Whether a table of hashed rows has nothing to say for a key, so that all actions are alike."""
-    home = (key >> 32) * int(table.span) >> 32
-    window = table.key[home : home + int(table.window)]
-    found = np.flatnonzero(window == np.uint64(key))
-    if not len(found):
-        return True
-    row = table.value[home + int(found[0])]
-    return not (row[:width] > 0.0).any() and not (row[actions : actions + width] > 0.0).any()
-
-
 def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
     """A table that holds some rows and little more."""
     from kibitz.solvers.kernels.hash import fill
@@ -152,9 +205,9 @@ def packed(key: NDArray[np.uint64], value: NDArray[np.float32]) -> Any:
     value = np.require(value, None, ["C", "W"])
     for _ in range(MOST_GROWTHS):
         if len(key) >= MANY:
-            found = _places(key, rows)
-            if found is not None:
-                return _placed(key, value, rows, *found)
+            places = _places(key, rows)
+            if places is not None:
+                return _placed(key, value, rows, *places)
         else:
             table = table_of(rows, value.shape[1] // 2)
             if fill(table, key, value):
@@ -192,99 +245,12 @@ def _placed(
     return table
 
 
-# Files
-
-
-def _arrays(blueprint: Any) -> Arrays:
-    key, value = blueprint.table.key, blueprint.table.value[:-1]
-    arrays = {**blueprint.view.arrays, "counts": blueprint.counts}
-    if grows(blueprint.table) or size_for(blueprint.rows, blueprint.capacity) < blueprint.capacity:
-        key, value = contents(blueprint.table)
-        arrays |= {"key": key, "value": value}
-    elif 2 * blueprint.rows > blueprint.capacity:
-        arrays |= {"key": key, "value": value}
-    else:
-        at = np.flatnonzero(key)
-        arrays |= {"place": at.astype(np.uint64), "key": key[at], "value": value[at]}
-    if blueprint.base is not None:
-        arrays |= {BASE + name: array for name, array in _arrays(blueprint.base).items()}
-    return arrays
-
-
-def digest(blueprint: Any) -> str:
-    """Of all that training has made, but for the time it took."""
-    return store.digest(_arrays(blueprint), {name: x for name, x in blueprint.meta.items() if name != "seconds"})
-
-
-def save(blueprint: Any, path: str | os.PathLike[str], over: Callable[[dict[str, Any]], bool] | None = None) -> None:
-    store.save(path, KIND, _arrays(blueprint), blueprint.meta, over)
-
-
-def load(cls: type[Any], path: str | os.PathLike[str], compact: bool, game: Any) -> Any:
-    held = store.load(path, KIND, mmap=True)
-    try:
-        machine = machine_named(held.meta, game, path)
-        base = None
-        if "base" in held.meta:
-            under = {name.removeprefix(BASE): x for name, x in held.arrays.items() if name.startswith(BASE)}
-            base = _read(cls, machine, dict(held.meta["base"]), under, compact)
-        own = {name: x for name, x in held.arrays.items() if not name.startswith(BASE)}
-        made = _read(cls, machine, held.meta, own, compact)
-        if base is not None:
-            made.base, made.part, made.seats = base, int(held.meta["part"]), int(held.meta["seats"])
-            machine.part(made.part)
-    except ArtefactError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, KibitzError) as error:
-        raise ArtefactError(f"{Path(path)} is not a whole blueprint ({error}); train it anew") from None
-    return made
-
-
-def machine_named(meta: dict[str, Any], game: Any, path: str | os.PathLike[str]) -> Machine:
-    """The machine of the game that a file names, or of the one that the user names."""
-    if game is None:
-        return machine_of(recalled(meta.get("game"), Path(path), "game= (or --game GAME)"))
-    machine = machine_of(game)
-    if not same_game(str(meta["game"]), machine.spec):
-        raise ArtefactError(f"{Path(path)} is a blueprint of {meta['game']}, not of {machine.spec}")
-    return machine
-
-
-def _read(cls: type[Any], machine: Machine, meta: dict[str, Any], arrays: Arrays, compact: bool) -> Any:
-    """A blueprint as an artefact has it: checked, for nobody vouches for it."""
-    full, seed, iteration = str(meta["full"]), int(meta["seed"]), int(meta["iteration"])
-    seconds, capacity, counts = float(meta["seconds"]), int(meta["capacity"]), np.array(arrays["counts"])
-    if not (full in FULL and 0 <= iteration < 1 << 60 and seconds >= 0 and 0 <= seed < 1 << 63):
-        raise ValueError("no training has its numbers")
-    if counts.shape != (4,) or counts.dtype != np.int64 or counts.min() < 0:
-        raise ValueError("its counts are damaged")
-    view = machine.view(str(meta["abstraction"]), {name: np.array(x) for name, x in arrays.items() if name not in OWN})
-    key, value, place = (arrays.get(name) for name in ("key", "value", "place"))
-    if key is None or value is None or not _rows_fit(key, value, place, capacity, int(counts[1]), machine.actions):
-        raise ValueError("its numbers do not fit")
-    size, sparse = size_for(int(counts[1]), capacity), 2 * int(counts[1]) <= capacity
-    if compact and sparse:
-        return cls(machine, view, packed(key, value), seed, full, iteration, seconds, counts)
-    check_memory(capacity * row_bytes(machine.actions))
-    if size < capacity or (sparse and place is None):
-        if place is not None:  # a table that did not grow, of an earlier version
-            order = np.argsort(key)
-            key, value = key[order], value[order]
-        table = laid(key, value, size, capacity, full == "evict", counts)
-    else:
-        table = table_of(capacity, machine.actions)
-        at = slice(0, capacity) if place is None else place
-        table.key[at], table.value[at] = key, value
-        table.used[0] = counts[1]
-    return cls(machine, view, table, seed, full, iteration, seconds, counts, most=capacity)
-
-
 def _rows_fit(key: Any, value: Any, place: Any, capacity: int, rows: int, actions: int) -> bool:
     """Whether rows could have been written by `save`: each in the window of its key, with finite numbers."""
     from kibitz.solvers.kernels.hash import WINDOW
 
     by_key = place is None and 2 * rows <= capacity
-    whole = place is None and not by_key  # the table as it lies
+    whole = place is None and not by_key  # the whole table, with its empty places
     length = capacity if whole else rows
     shapes = (
         LEAST_ROWS <= capacity < MOST_ROWS and 0 <= rows <= capacity and whole == (2 * rows > capacity)

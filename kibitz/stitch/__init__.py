@@ -7,13 +7,14 @@
     cohere(game, base, partition, ...)      static and rebuild_base in turns
     join(base, partition, chosen)           parts copied from other profiles, nothing solved
 
-The result is an ordinary Profile of the real game.
+The result is an ordinary profile of the real game; or a blueprint, if experts are stitched onto one.
 """
 
-from kibitz.stitch.experts import Expert, cohere, dynamic, experts, join, rebuild_base, size_of_dynamic, static
+from kibitz.stitch.experts import cohere, dynamic, experts, join, rebuild_base, size_of_dynamic, static
 from kibitz.stitch.partition import Partition, partition
+from kibitz.stitch.targets import Expert, Limit, Solving
 
 __all__ = [
-    "Expert", "Partition", "cohere", "dynamic", "experts", "join", "partition", "rebuild_base", "size_of_dynamic",
-    "static",
+    "Expert", "Limit", "Partition", "Solving", "cohere", "dynamic", "experts", "join", "partition", "rebuild_base",
+    "size_of_dynamic", "static",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from kibitz.core import html
 from kibitz.core.errors import GameError, SpecError
 from kibitz.forms.protocol import Form, FreezableForm
-from kibitz.forms.sequence import SequenceForm, form_of
+from kibitz.forms.sequence import form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.games.tree import Infosets, Tree, tree_of
@@ -63,62 +64,32 @@ def partition(game: Game | Tree | Form | str, source: str | Callable[[int, str],
                               part for each; private(J, Q, K, round=2) only from the second round on.
     a function                (seat, infoset) -> number of the part
     """
-    if not isinstance(game, Tree | str) and isinstance(game, Form) and isinstance(game.compact, FreezableForm):
-        return _of_form(game.compact, source)
-    rules = None if isinstance(game, Tree) else make_game(game)
-    tree = game if isinstance(game, Tree) else tree_of(make_game(game) if rules is None else rules)
-    form = form_of(tree)
+    of: FreezableForm | TreeParts
+    if not isinstance(game, Tree | str) and isinstance(game, FreezableForm):
+        of = game
+    elif isinstance(game, Tree):
+        of = TreeParts(game, None, source)
+    else:
+        of = TreeParts(tree_of(rules := make_game(game)), rules, source)
     if isinstance(source, str):
         kind, words = read(source)
-        if kind == "prefix":
-            part, names = _by_prefix(tree, words, source)
-        else:
-            part, names = _by_private(tree, words, rules, source)
-        result = Partition(source, tree.infosets, part, ("base", *names))
+        part, names = (_by_prefix if kind == "prefix" else _by_private)(of, words, source)
     elif callable(source):
-        part = _by_function(tree.infosets, source)
-        count = int(part.max(initial=0))
-        result = Partition(getattr(source, "__name__", "function"), tree.infosets, part,
-                           ("base", *(str(j) for j in range(1, count + 1))))  # fmt: skip
+        part = _by_function(of.infosets, source)
+        names = [str(j) for j in range(1, int(part.max(initial=0)) + 1)]
     else:
         raise SpecError("a partition is prefix(...), private(...), or a function (seat, infoset) -> part")
-    check(form, result)
+    name = source if isinstance(source, str) else getattr(source, "__name__", "function")
+    result = Partition(name, of.infosets, part, ("base", *names))
+    of.check_parts(result.name, result.names, part)
     return result
 
 
 def read(source: str) -> tuple[str, list[str]]:
-    found = _CALL.fullmatch(source)
-    if not found:
+    match = _CALL.fullmatch(source)
+    if not match:
         raise SpecError(f"cannot read the partition {source!r}: write prefix(r, cr) or private(J, Q, K)")
-    return found[1], [w.strip() for w in found[2].split(",") if w.strip()]
-
-
-def _of_form(form: FreezableForm, source: str | Callable[[int, str], int]) -> Partition:
-    """The same of the infosets of a form without a tree."""
-    name = source if isinstance(source, str) else getattr(source, "__name__", "function")
-    if isinstance(source, str):
-        kind, words = read(source)
-        if kind == "prefix":
-            known = {str(action) for actions in form.infosets.actions for action in actions}
-            lists = steps_of(words, known, source)
-            part = form.parts_by_actions([[fitting(step, known) for step in steps] for steps in lists])
-            _check_filled(part, words)
-            names = words
-        else:
-            from_round = _from_round(words, source)
-            held, what, at = form.parts_by_private()
-            names = _holdings(words, held, source)
-            number = np.array([names.index(h) + 1 if h in names else 0 for h in held], np.int64)
-            part = np.where(at >= from_round, number[what], 0)
-            _check_rounds(part, names, source)
-    elif callable(source):
-        part = _by_function(form.infosets, source)
-        names = [str(j) for j in range(1, int(part.max(initial=0)) + 1)]
-    else:
-        raise SpecError("a partition is prefix(...), private(...), or a function (seat, infoset) -> part")
-    result = Partition(name, form.infosets, part, ("base", *names))
-    form.check_parts(result.name, result.names, part)
-    return result
+    return match[1], [w.strip() for w in match[2].split(",") if w.strip()]
 
 
 def _by_function(infosets: Infosets, source: Callable[[int, str], int]) -> Ints:
@@ -132,88 +103,30 @@ def _by_function(infosets: Infosets, source: Callable[[int, str], int]) -> Ints:
     return part
 
 
-def _by_prefix(tree: Tree, words: list[str], source: str) -> tuple[Ints, list[str]]:
+def _by_prefix(of: FreezableForm | TreeParts, words: list[str], source: str) -> tuple[Ints, list[str]]:
     """Part j holds the decisions after the j-th list of players' actions [Gibson & Szafron 2011, Sec. 6: b-experts]."""
-    lists = steps_of(words, {str(a) for actions in tree.infosets.actions for a in actions}, source)
-    node_part = _prefix_parts(tree, lists)
-    part = np.full(len(tree.infosets.labels), -1, np.int64)
-    deciding = np.flatnonzero(tree.turn >= 0)
-    infoset = tree.infoset[deciding]
-    part[infoset[::-1]] = node_part[deciding[::-1]]
-    cut = np.flatnonzero(part[infoset] != node_part[deciding])
-    if len(cut):
-        label = tree.infosets.labels[infoset[cut[0]]]
-        raise GameError(
-            f"infoset {label!r} is cut by {source!r}: it has histories in two parts "
-            "(condition 2 of a grafting partition)"
-        )
-    _check_filled(part, words)
-    return part, words
-
-
-def _check_filled(part: Ints, words: list[str]) -> None:
+    known = {str(action) for actions in of.infosets.actions for action in actions}
+    part = of.parts_by_actions(steps_of(words, known, source))
     empty = [w for j, w in enumerate(words, 1) if not (part == j).any()]
     if empty:
         raise SpecError(f"there is no decision after {empty[0]!r}, so its expert would have nothing to do")
+    return part, words
 
 
-def steps_of(words: list[str], known: set[str], source: str) -> list[list[str]]:
-    """The lists of steps that words stand for; none begins with another."""
-    if not words:
-        raise SpecError(f"{source!r} names no actions: write prefix(r, cr), for example")
-    lists = [[w] if w in known else w.split(".") if "." in w else list(w) for w in words]
-    for word, steps in zip(words, lists, strict=True):
-        for step in steps:
-            if not fitting(step, known):
-                raise SpecError(f"{word!r}: no action begins with {step!r}; the game has {', '.join(sorted(known))}")
-    for a in range(len(lists)):
-        for b in range(a):
-            if all(fitting(x, known) & fitting(y, known) for x, y in zip(lists[a], lists[b], strict=False)):
-                raise SpecError(f"parts {words[b]!r} and {words[a]!r} of {source!r} overlap: one begins with the other")
-    return lists
-
-
-def fitting(step: str, names: set[str]) -> set[str]:
-    """The actions that a step stands for: the one of that name, or else all whose names begin with it."""
-    return {step} if step in names else {name for name in names if step and name.startswith(step)}
-
-
-def _prefix_parts(tree: Tree, lists: list[list[str]]) -> Ints:
-    """The part of each history: how far it has followed which list. A level of the tree at a time."""
-    infosets = tree.infosets
-    # Column names, to compare an edge's action with a step.
-    names = [str(a) for i in range(len(infosets.labels)) for a in infosets.actions[infosets.actions_of[i]]]
-    distinct = sorted(set(names))
-    code_of = {name: k for k, name in enumerate(distinct)}
-    code = np.array([code_of[n] for n in names], np.int64) if names else np.zeros(0, np.int64)
-    longest = max(map(len, lists))
-    fits = np.zeros((len(lists), longest, max(1, len(distinct))), bool)
-    for j, steps in enumerate(lists):
-        for k, step in enumerate(steps):
-            for name in fitting(step, set(distinct)):
-                fits[j, k, code_of[name]] = True
-    from kibitz.forms.kernels.layout import follow
-
-    lengths = np.array([len(s) for s in lists], np.int64)
-    result: Ints = follow(tree.parent, tree.turn, tree.infoset, tree.action, infosets.first, code, fits, lengths)
-    return result
-
-
-def _by_private(tree: Tree, words: list[str], rules: Game | None, source: str) -> tuple[Ints, list[str]]:
+def _by_private(of: FreezableForm | TreeParts, words: list[str], source: str) -> tuple[Ints, list[str]]:
     from_round = _from_round(words, source)
-    if rules is None and tree.spec:
-        rules = make_game(tree.spec)
-    read = getattr(rules, "private", None)
-    if read is None:
-        raise SpecError(
-            "private(...) is for games with a method private(infoset) -> (what the seat holds, round); "
-            "use a function (seat, infoset) -> part"
-        )
-    seen = [read(label) for label in tree.infosets.labels]
-    names = _holdings(words, sorted({held for held, _ in seen}), source)
-    part_of = {name: j for j, name in enumerate(names, 1)}
-    part = np.array([part_of.get(held, 0) if at >= from_round else 0 for held, at in seen], np.int64)
-    _check_rounds(part, names, source)
+    holdings, which, at = of.parts_by_private()
+    for word in words:
+        if word not in holdings:
+            raise SpecError(f"no seat ever holds {word!r}; they hold {', '.join(holdings)}")
+    if len(set(words)) < len(words):
+        raise SpecError(f"parts of {source!r} overlap: a name is given twice")
+    names = words or holdings
+    number = np.array([names.index(h) + 1 if h in names else 0 for h in holdings], np.int64)
+    part = np.where(at >= from_round, number[which], 0)
+    empty = [name for j, name in enumerate(names, 1) if not (part == j).any()]
+    if empty:
+        raise SpecError(f"there is no decision in part {empty[0]!r} of {source!r}: the game has fewer rounds")
     return part, names
 
 
@@ -230,39 +143,98 @@ def _from_round(words: list[str], source: str) -> int:
     return from_round
 
 
-def _holdings(words: list[str], held: list[str], source: str) -> list[str]:
-    """The parts that private(...) names, all that can be held by default."""
+def steps_of(words: list[str], known: set[str], source: str) -> list[list[set[str]]]:
+    """The lists of steps that words stand for, a step being the actions that fit it; none begins with another."""
+    if not words:
+        raise SpecError(f"{source!r} names no actions: write prefix(r, cr), for example")
+    lists: list[list[set[str]]] = []
     for word in words:
-        if word not in held:
-            raise SpecError(f"no seat ever holds {word!r}; they hold {', '.join(held)}")
-    if len(set(words)) < len(words):
-        raise SpecError(f"parts of {source!r} overlap: a name is given twice")
-    return words or held
+        steps = [word] if word in known else word.split(".") if "." in word else list(word)
+        lists.append([fitting(step, known) for step in steps])
+        if set() in lists[-1]:
+            step = steps[lists[-1].index(set())]
+            raise SpecError(f"{word!r}: no action begins with {step!r}; the game has {', '.join(sorted(known))}")
+    for a in range(len(lists)):
+        for b in range(a):
+            if all(x & y for x, y in zip(lists[a], lists[b], strict=False)):
+                raise SpecError(f"parts {words[b]!r} and {words[a]!r} of {source!r} overlap: one begins with the other")
+    return lists
 
 
-def _check_rounds(part: Ints, names: list[str], source: str) -> None:
-    empty = [name for j, name in enumerate(names, 1) if not (part == j).any()]
-    if empty:
-        raise SpecError(f"there is no decision in part {empty[0]!r} of {source!r}: the game has fewer rounds")
+def fitting(step: str, names: set[str]) -> set[str]:
+    """The actions that a step stands for: the one of that name, or else all whose names begin with it."""
+    return {step} if step in names else {name for name in names if step and name.startswith(step)}
 
 
-def check(form: SequenceForm, given: Partition) -> None:
-    """Condition 3: no way from one part j >= 1 of a seat into another."""
-    infosets, part = form.infosets, given.part
-    entered = np.zeros(form.points, np.int64)  # the part j >= 1 that play was in last, up to and with the point
-    through = np.zeros(form.points, np.int64)  # the point where that was
-    above = form.point_of[form.parent]
-    mine = part[form.infoset]
-    for p in np.argsort(_depths(above), kind="stable"):
-        before = entered[above[p]] if above[p] >= 0 else 0
-        if mine[p] and before and mine[p] != before:
-            label, earlier = infosets.labels[form.infoset[p]], infosets.labels[form.infoset[through[above[p]]]]
+@dataclass(frozen=True)
+class TreeParts:
+    """What a partition asks of a game's tree; a form without one is asked the same (`FreezableForm`)."""
+
+    tree: Tree
+    rules: Game | None
+    source: Any  # as it was given, for errors
+
+    @property
+    def infosets(self) -> Infosets:
+        return self.tree.infosets
+
+    def parts_by_actions(self, lists: list[list[set[str]]]) -> Ints:
+        """How far each history has followed which list, a level of the tree at a time."""
+        from kibitz.forms.kernels.layout import follow
+
+        tree, infosets = self.tree, self.infosets
+        # Column names, to compare an edge's action with a step.
+        names = [str(a) for i in range(len(infosets.labels)) for a in infosets.actions[infosets.actions_of[i]]]
+        code_of = {name: k for k, name in enumerate(sorted(set(names)))}
+        code = np.array([code_of[n] for n in names], np.int64) if names else np.zeros(0, np.int64)
+        fits = np.zeros((len(lists), max(map(len, lists)), max(1, len(code_of))), bool)
+        for j, steps in enumerate(lists):
+            for k, step in enumerate(steps):
+                fits[j, k, [code_of[name] for name in step]] = True
+        lengths = np.array([len(s) for s in lists], np.int64)
+        of_node = follow(tree.parent, tree.turn, tree.infoset, tree.action, infosets.first, code, fits, lengths)
+        part = np.full(len(infosets.labels), -1, np.int64)
+        deciding = np.flatnonzero(tree.turn >= 0)
+        infoset = tree.infoset[deciding]
+        part[infoset[::-1]] = of_node[deciding[::-1]]
+        cut = np.flatnonzero(part[infoset] != of_node[deciding])
+        if len(cut):
             raise GameError(
-                f"{given.name} is not a grafting partition: after infoset {earlier!r} in part {given.names[before]!r} "
-                f"play comes to {label!r} in part {given.names[mine[p]]!r} (condition 3: stay, or go to the base)"
+                f"infoset {infosets.labels[infoset[cut[0]]]!r} is cut by {self.source!r}: it has histories in two "
+                "parts (condition 2 of a grafting partition)"
             )
-        entered[p] = mine[p] or before
-        through[p] = p if mine[p] or not before else through[above[p]]
+        return part
+
+    def parts_by_private(self) -> tuple[list[str], Ints, Ints]:
+        rules = make_game(self.tree.spec) if self.rules is None and self.tree.spec else self.rules
+        private = getattr(rules, "private", None)
+        if private is None:
+            raise SpecError(
+                "private(...) is for games with a method private(infoset) -> (what the seat holds, round); "
+                "use a function (seat, infoset) -> part"
+            )
+        seen = [private(label) for label in self.infosets.labels]
+        holdings = sorted({holding for holding, _ in seen})
+        number = {holding: k for k, holding in enumerate(holdings)}
+        return holdings, np.array([number[h] for h, _ in seen], np.int64), np.array([at for _, at in seen], np.int64)
+
+    def check_parts(self, name: str, names: tuple[str, ...], part: Ints) -> None:
+        """Condition 3: no way from one part j >= 1 of a seat into another."""
+        form, labels = form_of(self.tree), self.infosets.labels
+        entered = np.zeros(form.points, np.int64)  # the part j >= 1 that play was in last, up to and with the point
+        through = np.zeros(form.points, np.int64)  # the point where that was
+        above = form.point_of[form.parent]
+        mine = part[form.infoset]
+        for p in np.argsort(_depths(above), kind="stable"):
+            before = entered[above[p]] if above[p] >= 0 else 0
+            if mine[p] and before and mine[p] != before:
+                label, earlier = labels[form.infoset[p]], labels[form.infoset[through[above[p]]]]
+                raise GameError(
+                    f"{name} is not a grafting partition: after infoset {earlier!r} in part {names[before]!r} play "
+                    f"comes to {label!r} in part {names[mine[p]]!r} (condition 3: stay, or go to the base)"
+                )
+            entered[p] = mine[p] or before
+            through[p] = p if mine[p] or not before else through[above[p]]
 
 
 def _depths(above: NDArray[np.int32]) -> Ints:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.play.compiled import Compiled
-from kibitz.toepen.words import words_of
+from kibitz.toepen.states import words_of
 
 Words = NDArray[np.uint64]
 Floats = NDArray[np.float64]
@@ -26,16 +26,11 @@ class ToepenPlayer(Compiled):
         """As kernels take them."""
         return self.machine.game
 
-    def answers(
-        self, seat: int, history: Sequence[str], hands: Words, counts: Floats = NO_COUNTS, prior: float = 0.0
-    ) -> tuple[Floats, Words]:
-        """What it does in a seat after a public history, for each of some hands as they were dealt: [n, 4], and the
-        cards of each hand's actions, a byte each. With counts: as a model bent by them."""
-        from kibitz.toepen.kernels.play import answers
+    def model(self, counts: Floats, prior: float) -> Any:
+        """The player bent by counts of what was seen (`kibitz.toepen.kernels.play`)."""
+        from kibitz.toepen.kernels.play import OpponentModel
 
-        result, actions = np.zeros((len(hands), 4)), np.zeros(len(hands), np.uint64)
-        answers(self.rules, self.player, counts, prior, seat, words_of(history), hands, result, actions)
-        return result, actions
+        return OpponentModel(self.player, counts, prior)
 
     def likelihoods(
         self, seat: int, history: Sequence[str], hands: Words, counts: Floats = NO_COUNTS, prior: float = 0.0
@@ -44,7 +39,7 @@ class ToepenPlayer(Compiled):
         from kibitz.toepen.kernels.play import likelihoods
 
         result = np.zeros(len(hands))
-        likelihoods(self.rules, self.player, counts, prior, seat, words_of(history), hands, result)
+        likelihoods(self.rules, self.model(counts, prior), seat, words_of(history), hands, result, np.zeros(4))
         return result
 
 

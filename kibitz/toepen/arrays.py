@@ -71,7 +71,7 @@ def arrays_of(game: ToepenRules, limit: int = 1 << 31) -> dict[str, Any] | None:
     In the second case the walk of the rules says so: it stops at the limit too.
     """
     from kibitz.toepen.kernels.keys import RAW, plain
-    from kibitz.toepen.kernels.lay import EMPTY, count_histories, lay
+    from kibitz.toepen.kernels.lay import EMPTY, InfosetTable, LaidTree, count_histories, lay
     from kibitz.toepen.kernels.rules import MOST_CARDS
 
     if game.symmetric or game.hand > MOST_CARDS or game.deals > MOST_DEALS:
@@ -84,17 +84,19 @@ def arrays_of(game: ToepenRules, limit: int = 1 << 31) -> dict[str, Any] | None:
     decisions = histories - ends
     size = 1 << max(4, int(2 * decisions).bit_length())
     parent, action, infoset = (np.empty(histories + 1, np.int32) for _ in range(3))
-    turn, leaf = np.empty(histories + 1, np.int8), np.empty(ends)
-    examples, offered = np.zeros((2, decisions, 5), np.uint64), np.zeros((2, decisions), np.uint64)
-    count = np.zeros(2, np.int64)
-    lay(deals, rules, plain(RAW), stack, parent, turn, action, infoset, leaf, np.zeros(size, np.uint64),
-        np.full(size, EMPTY, np.int32), examples, offered, count)  # fmt: skip
+    tree = LaidTree(parent, np.empty(histories + 1, np.int8), action, infoset, np.empty(ends))
+    table = InfosetTable(
+        np.zeros(size, np.uint64), np.full(size, EMPTY, np.int32), np.zeros((2, decisions, 5), np.uint64),
+        np.zeros((2, decisions), np.uint64), np.zeros(2, np.int64),
+    )  # fmt: skip
+    lay(deals, rules, plain(RAW), stack, tree, table)
+    turn, leaf, count = tree.turn, tree.leaf, table.count
     infoset[turn == 1] += count[0]
-    known = np.concatenate([offered[seat, : count[seat]] for seat in range(2)])
+    known = np.concatenate([table.offered[seat, : count[seat]] for seat in range(2)])
     lists, actions_of = _lists(known, infoset, turn)
     chance = np.ones(histories + 1)
     chance[parent == 0] = 1.0 / len(deals)
-    states = np.concatenate([examples[seat, : count[seat]] for seat in range(2)])
+    states = np.concatenate([table.example[seat, : count[seat]] for seat in range(2)])
     return {
         "parent": parent, "turn": turn, "action": action, "infoset": infoset, "chance": chance,
         "payoff": np.stack([leaf, -leaf], axis=1), "labels": Labels(states, game.betting), "actions": lists,
@@ -109,18 +111,18 @@ def keys_of_states(game: ToepenRules, states: Words, name: str, bucket: NDArray[
     from kibitz.toepen.kernels.lay import keys_at
 
     keys = plain(KINDS[name]) if bucket is None else Keys(np.int64(KINDS[name]), bucket)
-    found = np.empty(len(states), np.uint64)
-    keys_at(np.ascontiguousarray(states), rules_of(game), keys, found)
-    return found
+    row_keys = np.empty(len(states), np.uint64)
+    keys_at(np.ascontiguousarray(states), rules_of(game), keys, row_keys)
+    return row_keys
 
 
 def ties_of_states(game: ToepenRules, states: Words) -> NDArray[np.int64]:
     """[n, 4]  for each action of some decisions the first one that is the same to the seat."""
     from kibitz.toepen.kernels.lay import ties_at
 
-    found = np.empty((len(states), 4), np.int64)
-    ties_at(np.ascontiguousarray(states), rules_of(game), found)
-    return found
+    ties = np.empty((len(states), 4), np.int64)
+    ties_at(np.ascontiguousarray(states), rules_of(game), ties)
+    return ties
 
 
 def _lists(offered: Words, infoset: NDArray[np.int32], turn: NDArray[np.int8]) -> tuple[list[Any], NDArray[np.int32]]:
@@ -149,16 +151,16 @@ def label_texts(states: Words, betting: bool) -> Iterator[str]:
     for start, hand, low, high, meta in states.tolist():
         del start
         seat = meta >> 6 & 1
-        held = hand >> (32 * seat) & 0xFFFFFFFF
-        if held not in hands:
-            hands[held] = hand_text(tuple(card for card in range(32) if held >> card & 1))
+        cards_left = hand >> (32 * seat) & 0xFFFFFFFF
+        if cards_left not in hands:
+            hands[cards_left] = hand_text(tuple(card for card in range(32) if cards_left >> card & 1))
         past = (low, high, meta & 0xFF0003F)  # play, phase, calls
         if past not in histories:
             cards = played.get((low, high))
             if cards is None:
                 cards = played[low, high] = [NAMES[card] for card in cards_played(low, high)]
             histories[past] = _history(cards, meta, betting)
-        yield f"{hands[held]} | {histories[past]}".rstrip()
+        yield f"{hands[cards_left]} | {histories[past]}".rstrip()
 
 
 def cards_played(low: int, high: int) -> list[int]:

@@ -1,8 +1,10 @@
-"""What the exploiting player wins more than search from an opponent whose strategy is known, with little noise.
+"""What players of Toepen gain in endgames, measured with little noise.
 
-It first learns from hands that its blueprint plays against the opponent. Then deals are played to the endgame by the
-blueprint and the opponent, and in each endgame the values of what the player would do and of search, against what the
-opponent does there, are exact over all hands by their ranges. Hands that end before count as 0: nothing differs then.
+Deals are played to the start of an endgame. There the values of strategies are exact over all hands by their ranges, so
+the luck of the last tricks does not count. Hands that end before count as 0: nothing differs then.
+
+    endgame_bound    what best responses in endgames alone win from a strategy: a lower bound on its exploitability
+    exploit_gains    what the exploiting player wins more than search, from an opponent whose strategy is known
 """
 
 from __future__ import annotations
@@ -11,14 +13,48 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibitz.evaluate.match import match
 from kibitz.evaluate.score import Score, scored
 from kibitz.games.views import View
 from kibitz.toepen.agents import ToepenPlayer
+from kibitz.toepen.endgame_root import EndgameRoot
 from kibitz.toepen.exploit import Exploit, cards_of
-from kibitz.toepen.search import Spot, joined, spot_of, written
-from kibitz.toepen.words import text_of
+from kibitz.toepen.search import ToepenSearch, dealt, joined, root_met, written
+
+Floats = NDArray[np.float64]
+
+
+# Best responses
+
+
+def endgame_bound(
+    target: ToepenPlayer,
+    deals: int = 100,
+    seed: int = 0,
+    threads: int = 1,
+    on_deal: Callable[[int], None] | None = None,
+) -> Score:
+    """What one wins per hand, over both seats, who plays like a strategy until the endgame and then a best response."""
+    search = ToepenSearch(target, iterations=1, threads=threads)
+    won = np.zeros(deals)
+    for number in range(deals):
+        root = root_met(search, (target, target), seed, number)
+        if root is not None:
+            endgame = root.endgame(search.game)
+            ranges = np.stack([search.ranges(root, endgame, seat) for seat in range(2)])
+            plain = written(target, root, endgame, endgame.rows(), ranges, threads=threads)
+            for seat in range(2):
+                mass = ranges[seat] * endgame.compatible(ranges[1 - seat])
+                best = endgame.respond(plain, seat, ranges[1 - seat]).by_hand
+                won[number] += 0.5 * float(mass @ best / mass.sum())  # values of both seats cancel
+        if on_deal is not None:
+            on_deal(number + 1)
+    return scored(deals, float(won.sum()), float((won * won).sum()))
+
+
+# Exploitation
 
 
 @dataclass(frozen=True)
@@ -58,21 +94,16 @@ def exploit_gains(
     on_deal: Callable[[int], None] | None = None,
 ) -> list[Leaned]:
     """Learn from `hands`, then measure each of some settings (over, bound) on both seats of `deals`."""
-    from kibitz.toepen.kernels.play import MOST_WORDS, until_trick
-
-    base, game = learner.base, learner.game
+    base = learner.blueprint
     match(base.machine, _Recorder(base, learner), foe, deals=max(1, hands // 2), seed=seed)
-    words, space = np.zeros(MOST_WORDS, np.uint64), np.zeros(64, np.uint64)
     won = np.zeros((len(settings), 2 * deals))
     weights: list[list[float]] = [[] for _ in settings]
     for number in range(deals):
         for seat in range(2):
-            players = (base.player, foe.player) if seat == 0 else (foe.player, base.player)
-            count, _, _ = until_trick(base.rules, *players, seed + 1, number, learner.trick, words, space)
-            if count < 0:
+            root = root_met(learner, (base, foe) if seat == 0 else (foe, base), seed + 1, number)
+            if root is None:
                 continue
-            spot, _ = spot_of(game, [text_of(int(word)) for word in words[:count]], learner.trick)
-            for k, (gain, weight) in enumerate(_in_endgame(learner, foe, settings, spot, seat)):
+            for k, (gain, weight) in enumerate(_in_endgame(learner, foe, settings, root, seat)):
                 won[k, 2 * number + seat] = gain
                 weights[k].append(weight)
         if on_deal is not None:
@@ -85,24 +116,23 @@ def exploit_gains(
 
 
 def _in_endgame(
-    learner: Exploit, foe: ToepenPlayer, settings: Sequence[tuple[str, float]], spot: Spot, seat: int
+    learner: Exploit, foe: ToepenPlayer, settings: Sequence[tuple[str, float]], root: EndgameRoot, seat: int
 ) -> list[tuple[float, float]]:
     """(what a setting wins more than search, how far it leans) in one endgame, for each setting."""
-    solved = learner.solve(spot)
+    solved = learner.solved_at(root)
     endgame, rows = solved.endgame, solved.endgame.rows()
-    dealt = (endgame.hands | solved.spot.shown[1 - seat]).astype(np.uint64)
-    theirs, mine = foe.likelihoods(1 - seat, solved.spot.history, dealt), solved.ranges[seat]
-    both = np.stack([mine, theirs] if seat == 0 else [theirs, mine])
-    played = written(foe, solved.spot, endgame, rows, both)
+    theirs = foe.likelihoods(1 - seat, root.history, dealt(root, endgame, 1 - seat))
+    both = np.stack([solved.ranges[0], theirs] if seat == 0 else [theirs, solved.ranges[1]])
+    played = written(foe, root, endgame, rows, both)
 
-    def worth(strategy: np.ndarray) -> float:
+    def value(strategy: Floats) -> float:
         pair = joined(rows, strategy, played) if seat == 0 else joined(rows, played, strategy)
-        value = float(endgame.evaluate(pair, both[0], both[1]).value)
-        return value if seat == 0 else -value
+        to_first = float(endgame.evaluate(pair, both[0], both[1]).value)
+        return to_first if seat == 0 else -to_first
 
-    plain, found = worth(solved.solution.probabilities), []
+    plain, gains = value(solved.solution.probabilities), []
     for over, bound in settings:
         learner.over, learner.bound = over, bound
         leaning = learner.lean(solved, seat)
-        found.append((worth(leaning.strategy) - plain, leaning.weight))
-    return found
+        gains.append((value(leaning.strategy) - plain, leaning.weight))
+    return gains

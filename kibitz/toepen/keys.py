@@ -44,9 +44,10 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from kibitz.games.protocol import Buckets
-from kibitz.toepen.states import Table, ToepenRules, maximal_key, thesis_key, thesis_names
+from kibitz.toepen.arrays import Labels, keys_of_states, ties_of_states
+from kibitz.toepen.states import ToepenRules, ToepenState, maximal_key, thesis_key, thesis_names
 
-Key: TypeAlias = Callable[[ToepenRules, Table], Hashable]
+Key: TypeAlias = Callable[[ToepenRules, ToepenState], Hashable]
 
 
 def buckets(rules: ToepenRules) -> Mapping[str, Buckets]:
@@ -56,11 +57,12 @@ def buckets(rules: ToepenRules) -> Mapping[str, Buckets]:
         return lambda seat, infoset: key(rules, rules.read(seat, infoset))
 
     def at_once(name: str) -> Callable[[Sequence[str]], Any]:
-        return lambda labels: compiled_keys(rules, labels, name)
+        """The keys of all infosets by the compiled twin, [I]; None unless the state machine has laid the tree out."""
+        return lambda labels: keys_of_states(rules, labels.examples, name) if isinstance(labels, Labels) else None
 
-    found = {name: Buckets(of(key), about, True, at_once(name)) for name, (key, about) in KEYS.items()}
-    found["maximal"] = found["maximal"]._replace(ties=partial(ties, rules), all_ties=partial(compiled_ties, rules))
-    return found
+    table = {name: Buckets(of(key), about, True, at_once(name)) for name, (key, about) in KEYS.items()}
+    table["maximal"] = table["maximal"]._replace(ties=partial(ties, rules), all_ties=partial(compiled_ties, rules))
+    return table
 
 
 def ties(rules: ToepenRules, seat: int, infoset: str) -> list[int]:
@@ -73,83 +75,47 @@ def ties(rules: ToepenRules, seat: int, infoset: str) -> list[int]:
 
 def compiled_ties(rules: ToepenRules, labels: Sequence[str]) -> Any:
     """The same for all infosets at once, [I, 4], if the state machine has laid the tree out."""
-    from kibitz.toepen.arrays import Labels, ties_of_states
-
     return ties_of_states(rules, labels.examples) if isinstance(labels, Labels) else None
-
-
-def compiled_keys(rules: ToepenRules, labels: Sequence[str], name: str, bucket: Any = None) -> Any:
-    """The keys of all infosets by the compiled twin, [I]; None unless the state machine has laid the tree out.
-
-    bucket: of hands, for the abstractions by strength (kibitz.toepen.strength).
-    """
-    from kibitz.toepen.arrays import Labels, keys_of_states
-
-    return keys_of_states(rules, labels.examples, name, bucket) if isinstance(labels, Labels) else None
-
-
-def naive(rules: ToepenRules, state: Table) -> Hashable:
-    return len(rules.actions(state))
-
-
-def isomorphic(rules: ToepenRules, state: Table) -> Hashable:
-    return thesis_key(state, state.turn)
-
-
-def maximal(rules: ToepenRules, state: Table) -> Hashable:
-    return maximal_key(state, state.turn)
-
-
-def simple_history(rules: ToepenRules, state: Table) -> Hashable:
-    return _hand(state), len(rules.actions(state))
-
-
-def simple_hand(rules: ToepenRules, state: Table) -> Hashable:
-    return _history(state), len(rules.actions(state))
-
-
-def advanced_hand(rules: ToepenRules, state: Table) -> Hashable:
-    return _figures(rules, state), _history(state), len(rules.actions(state))
-
-
-def advanced_history(rules: ToepenRules, state: Table) -> Hashable:
-    return _hand(state), _played(state), state.ante, len(rules.actions(state))
-
-
-def advanced_combined(rules: ToepenRules, state: Table) -> Hashable:
-    return _figures(rules, state), _played(state), state.ante, len(rules.actions(state))
-
-
-KEYS: dict[str, tuple[Key, str]] = {
-    "isomorphic": (isomorphic, "lossless: suits renamed by the dealt hand"),
-    "maximal": (maximal, "lossless: suits renamed by the dealt hand and the history"),
-    "naive": (naive, "the number of actions alone"),
-    "simple-history": (simple_history, "the hand without the history"),
-    "simple-hand": (simple_hand, "the history without the hand"),
-    "advanced-hand": (advanced_hand, "figures of the hand, and the history"),
-    "advanced-history": (advanced_history, "the hand, the cards played and the ante"),
-    "advanced-combined": (advanced_combined, "figures of the hand, the cards played and the ante"),
-}
 
 
 # What keys are made of
 
 
-def _hand(state: Table) -> str:
+def _hand(rules: ToepenRules, state: ToepenState) -> str:
     return thesis_key(state, state.turn).partition(" |")[0]
 
 
-def _history(state: Table) -> str:
+def _history(rules: ToepenRules, state: ToepenState) -> str:
     return thesis_key(state, state.turn).partition(" |")[2]
 
 
-def _played(state: Table) -> str:
+def _played(rules: ToepenRules, state: ToepenState) -> tuple[str, int]:
+    """(cards played in order, ante)."""
     called = thesis_names(state.dealt[state.turn])
-    return " ".join(called[card] for card in state.plays)
+    return " ".join(called[card] for card in state.plays), state.ante
 
 
-def _figures(rules: ToepenRules, state: Table) -> tuple[int, int, int]:
+def _figures(rules: ToepenRules, state: ToepenState) -> tuple[int, int, int]:
     """(sum of ranks, ranks above the deck's average, suits) of the hand held."""
     ranks = [card % 8 for card in state.held[state.turn]]
     suits = {card // 8 for card in state.held[state.turn]}
     return sum(ranks), sum(2 * rank > 15 - rules.ranks for rank in ranks), len(suits)
+
+
+def _of(*parts: Key) -> Key:
+    """The key that has some parts, and the number of actions."""
+    return lambda rules, state: (*(part(rules, state) for part in parts), len(rules.actions(state)))
+
+
+KEYS: dict[str, tuple[Key, str]] = {
+    "isomorphic": (lambda _, state: thesis_key(state, state.turn), "lossless: suits renamed by the dealt hand"),
+    "maximal": (
+        lambda _, state: maximal_key(state, state.turn), "lossless: suits renamed by the dealt hand and the history",
+    ),
+    "naive": (_of(), "the number of actions alone"),
+    "simple-history": (_of(_hand), "the hand without the history"),
+    "simple-hand": (_of(_history), "the history without the hand"),
+    "advanced-hand": (_of(_figures, _history), "figures of the hand, and the history"),
+    "advanced-history": (_of(_hand, _played), "the hand, the cards played and the ante"),
+    "advanced-combined": (_of(_figures, _played), "figures of the hand, the cards played and the ante"),
+}  # fmt: skip

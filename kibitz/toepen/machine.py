@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from kibitz.core.errors import SolverError
 from kibitz.games.machine import Hand, Machine, RowKeys, Words
 from kibitz.toepen.arrays import rules_of
-from kibitz.toepen.states import NAMES, NUMBERS
-
-if TYPE_CHECKING:
-    from kibitz.toepen.states import ToepenRules
+from kibitz.toepen.states import NAMES, NUMBERS, ToepenRules, mask_of, words_of
 
 MOST_CARDS = 4  # in a hand, as kibitz.toepen.kernels.rules
 DEPTH = 40  # decisions of a seat on one history
@@ -29,7 +26,7 @@ ABOUT = {
     "advanced-hand": "hands by sum of ranks, high cards and suits; with the history",
     "advanced-history": "the history but for who bet when",
     "advanced-combined": "both of these",
-    "strength": "hands by what they are worth under a trained blueprint",
+    "strength": "hands by their value under a trained blueprint",
     "strength-history": "likewise, and the history but for who bet when",
 }
 
@@ -72,7 +69,7 @@ class ToepenMachine(Machine):
         wanted = abstraction.startswith("strength")
         if wanted and path is None:
             raise SolverError(
-                f"--abstraction {abstraction} needs a trained strategy that says what hands are worth: train one, such "
+                f"--abstraction {abstraction} needs a trained strategy that gives values to hands: train one, such "
                 "as `kibitz train toepen --seconds 120 --out solved`, and name it with --strength solved"
             )
         if path is None:
@@ -81,21 +78,21 @@ class ToepenMachine(Machine):
             raise SolverError(
                 f"--strength goes with --abstraction strength or strength-history, not with {abstraction}"
             )
-        from kibitz.toepen.strength import strength_buckets_of
+        from kibitz.solvers.saved_blueprints import load_blueprint
+        from kibitz.toepen.strength import strength_buckets
 
-        return {"bucket": strength_buckets_of(path, self)}
+        return {"bucket": strength_buckets(load_blueprint(path, compact=True, game=self))}
 
     def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         from kibitz.toepen.kernels.play import key_after
-        from kibitz.toepen.words import mask_of, words_of
 
-        rules: Any = self.rules
-        found = np.zeros(len(infosets), np.uint64)
-        for i, text in enumerate(infosets):
-            state = rules.read(seat, str(text))
-            dealt = np.uint64(mask_of(state.dealt[seat]))
-            found[i] = key_after(self.game, view.keys, seat, words_of(state.done.split()), dealt)
-        return found
+        known = (self._known(seat, str(text)) for text in infosets)
+        return np.array([key_after(self.game, view.keys, seat, *each) for each in known], np.uint64)
+
+    def _known(self, seat: int, infoset: str) -> tuple[Words, np.uint64]:
+        """(the public history, the cards that the seat was dealt) of an infoset, as kernels take them."""
+        state = self.rules.read(seat, infoset)
+        return words_of(state.done.split()), np.uint64(mask_of(state.dealt[seat]))
 
     def agent_class(self) -> Any:
         from kibitz.toepen.agents import ToepenPlayer
@@ -110,10 +107,8 @@ class ToepenMachine(Machine):
 
     def advice(self, seat: int, infoset: str, actions: Sequence[str]) -> int:
         from kibitz.toepen.kernels.play import advised
-        from kibitz.toepen.words import mask_of, words_of
 
-        state = self.rules.read(seat, infoset)
-        return int(advised(self.game, seat, words_of(state.done.split()), np.uint64(mask_of(state.dealt[seat]))))
+        return int(advised(self.game, seat, *self._known(seat, infoset)))
 
     def keys_at(self, view: RowKeys, infosets: Any) -> Words:
         from kibitz.toepen.arrays import arrays_of
@@ -123,9 +118,9 @@ class ToepenMachine(Machine):
         if arrays is None or not np.array_equal(arrays["seat_start"], infosets.seat_start):
             raise SolverError(f"the infosets are not those of {self.spec}")
         states = arrays["labels"].examples  # in the order of the tree
-        found = np.zeros(len(states), np.uint64)
-        keys_at(states, self.game, view.keys, found)
-        return found
+        row_keys = np.zeros(len(states), np.uint64)
+        keys_at(states, self.game, view.keys, row_keys)
+        return row_keys
 
 
 class ToepenHand(Hand):

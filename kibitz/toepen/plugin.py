@@ -11,15 +11,18 @@ from kibitz.games.plugins import Plugin
 class ToepenPlugin(Plugin):
     name = "toepen"
 
+    def size(self, game: Any) -> dict[str, Any]:
+        return {"deals": game.deals, "commands": ["check", "train", "evaluate", "match", "play"]}
+
     def agents(self, game: Any) -> Mapping[str, Any]:
         from kibitz.toepen.exploit import AGENTS
 
         return AGENTS
 
     def renderer(self, game: Any) -> Any:
-        from kibitz.toepen.teller import SymmetricTeller, ToepenTeller
+        from kibitz.toepen.renderer import SymmetricRenderer, ToepenRenderer
 
-        return SymmetricTeller(game) if game.symmetric else ToepenTeller(game)
+        return SymmetricRenderer(game) if game.symmetric else ToepenRenderer(game)
 
 
 PLUGIN = ToepenPlugin()

@@ -44,45 +44,34 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from kibitz.core import spec as specs
 from kibitz.core.errors import GameError, SpecError
 from kibitz.games.machine import Machine
 from kibitz.games.plugins import plugin_of
-from kibitz.games.protocol import CHANCE, TERMINAL, Action, Buckets
+from kibitz.games.protocol import CHANCE, TERMINAL, Action, Buckets, BuiltIn
 from kibitz.toepen.states import (
-    CALLED,
     MOST_DEALS,
     NAMES,
     NUMBERS,
-    RANKS,
-    SUITS,
     Cards,
-    Table,
+    ToepenState,
     deal_text,
     hand_text,
     in_order,
     maximal_key,
     maximal_names,
     ranks_in,
-    renamed,
     signature,
     takes,
-    thesis_key,
-    thesis_names,
     to_play,
 )
 
-__all__ = [
-    "CALLED", "MOST_DEALS", "NAMES", "NUMBERS", "RANKS", "SUITS", "Cards", "Table", "Toepen", "deal_text", "hand_text",
-    "in_order", "maximal_key", "maximal_names", "ranks_in", "renamed", "signature", "takes", "thesis_key",
-    "thesis_names", "to_play",
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
-class Toepen:
+class Toepen(BuiltIn):
     """Toepen: toepen(suits=4, ranks=8, hand=4, betting=true, follow_suit=true, symmetric=false)."""
 
+    called, plugin = "toepen", "toepen"  # its agents and its renderer are in `kibitz.toepen.plugin`
+    players = 2
     suits: int = 4
     ranks: int = 8
     hand: int = 4
@@ -103,19 +92,6 @@ class Toepen:
                 f"ranks={self.ranks} make {self.suits * self.ranks}"
             )
 
-    @property
-    def players(self) -> int:
-        return 2
-
-    @property
-    def plugin(self) -> str:
-        """Its agents and its renderer (`kibitz.toepen.plugin`)."""
-        return "toepen"
-
-    @property
-    def spec(self) -> str:
-        return str(specs.of(self, "toepen"))
-
     @cached_property
     def deck(self) -> Cards:
         return tuple(8 * suit + rank for suit in range(self.suits) for rank in range(8 - self.ranks, 8))
@@ -125,15 +101,12 @@ class Toepen:
         """The number of ways to deal both hands."""
         return math.comb(len(self.deck), self.hand) * math.comb(len(self.deck) - self.hand, self.hand)
 
-    def root(self) -> Table:
-        return Table(CHANCE, "deal")
-
-    def turn(self, state: Table) -> int:
-        return state.turn
+    def root(self) -> ToepenState:
+        return ToepenState(CHANCE, "deal")
 
     # Chance
 
-    def chance(self, state: Table) -> list[tuple[Action, float]]:
+    def chance(self, state: ToepenState) -> list[tuple[Action, float]]:
         if state.due == "suit":
             return self._picks(state)
         if self.deals > MOST_DEALS:
@@ -148,7 +121,7 @@ class Toepen:
             for other in combinations([card for card in self.deck if card not in one], self.hand)
         ]
 
-    def sample(self, state: Table, rng: random.Random) -> Action:
+    def sample(self, state: ToepenState, rng: random.Random) -> Action:
         """An outcome by its chance, without a list of all of them."""
         if state.due == "suit":
             picks = self._picks(state)
@@ -157,7 +130,7 @@ class Toepen:
         hands = tuple(sorted(cards[: self.hand])), tuple(sorted(cards[self.hand :]))
         return deal_text(*(self._representative(hands) if self.symmetric else hands))
 
-    def is_outcome(self, state: Table, outcome: Action) -> bool:
+    def is_outcome(self, state: ToepenState, outcome: Action) -> bool:
         """Whether chance can bring this, without a list of all outcomes."""
         if state.due == "suit":
             return outcome in [name for name, _ in self._picks(state)]
@@ -210,7 +183,7 @@ class Toepen:
                 math.factorial(self.suits) // same,
             )
 
-    def _picks(self, state: Table) -> list[tuple[Action, float]]:
+    def _picks(self, state: ToepenState) -> list[tuple[Action, float]]:
         """Which of the tied cards is played: one outcome for all whose suits are tied for the other seat too."""
         kinds: dict[object, list[int]] = {}
         for card in state.tied:
@@ -220,7 +193,7 @@ class Toepen:
 
     # Moves
 
-    def actions(self, state: Table) -> tuple[str, ...]:
+    def actions(self, state: ToepenState) -> tuple[str, ...]:
         if state.due == "answer":
             return ("call", "fold")
         if state.due == "bet":
@@ -229,7 +202,7 @@ class Toepen:
             return tuple(self._kinds(state))
         return tuple(NAMES[card] for card in self._legal(state))
 
-    def _legal(self, state: Table) -> Cards:
+    def _legal(self, state: ToepenState) -> Cards:
         """The cards that may be played, in the order of actions."""
         seat, plays = state.turn, state.plays
         cards = in_order(state.dealt[seat], plays)
@@ -238,7 +211,7 @@ class Toepen:
             return tuple(card for card in cards if card // 8 == suit) or cards
         return cards
 
-    def _kinds(self, state: Table) -> dict[str, Cards]:
+    def _kinds(self, state: ToepenState) -> dict[str, Cards]:
         """The cards that may be played by what the seat's infoset calls them; tied ones are one action."""
         dealt = state.dealt[state.turn]
         kinds: dict[str, Cards] = {}
@@ -250,10 +223,10 @@ class Toepen:
             kinds[name] = (*kinds.get(name, ()), card)
         return kinds
 
-    def after(self, state: Table, action: Action) -> Table:
+    def after(self, state: ToepenState, action: Action) -> ToepenState:
         if state.due == "deal":
             hands = tuple(tuple(NUMBERS[name] for name in part.split()) for part in str(action).split("|"))
-            state = Table(0, "bet" if self.betting else "card", hands, hands)
+            state = ToepenState(0, "bet" if self.betting else "card", hands, hands)
         elif state.due == "suit":
             state = self._play(state._replace(turn=to_play(state), tied=()), NUMBERS[str(action)])
         else:
@@ -262,7 +235,7 @@ class Toepen:
             state = self._move(state, actions[0])
         return state
 
-    def _move(self, state: Table, action: str) -> Table:
+    def _move(self, state: ToepenState, action: str) -> ToepenState:
         """The state after one move, before moves without a choice."""
         if state.due == "card":
             if not self.symmetric:
@@ -280,10 +253,10 @@ class Toepen:
             return state._replace(turn=other, due="card", done=done, ante=state.ante + 1)
         return state._replace(turn=TERMINAL, due="nothing", done=done, leader=other)
 
-    def _play(self, state: Table, card: int) -> Table:
-        turn, _, dealt, held, done, plays, leader, ante, bettor, _ = state
-        hand = tuple(c for c in held[turn] if c != card)
-        held = (hand, held[1]) if turn == 0 else (held[0], hand)
+    def _play(self, state: ToepenState, card: int) -> ToepenState:
+        turn, _, dealt, hands, done, plays, leader, ante, bettor, _ = state
+        hand = tuple(c for c in hands[turn] if c != card)
+        hands = (hand, hands[1]) if turn == 0 else (hands[0], hand)
         done = f"{done} {NAMES[card]}" if done else NAMES[card]
         if len(plays) % 2:  # the trick is complete
             leader = turn if takes(plays[-1], card) else leader
@@ -291,30 +264,30 @@ class Toepen:
         else:
             turn = 1 - turn
         due = "nothing" if turn == TERMINAL else "bet" if self.betting else "card"
-        return Table(turn, due, dealt, held, done, (*plays, card), leader, ante, bettor)
+        return ToepenState(turn, due, dealt, hands, done, (*plays, card), leader, ante, bettor)
 
-    def view(self, state: Table, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def view(self, state: ToepenState, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(the cards that a seat was dealt, what was said and played by either)."""
         return tuple(NAMES[card] for card in state.dealt[seat]), tuple(state.done.split())
 
-    def infoset(self, state: Table) -> str:
+    def infoset(self, state: ToepenState) -> str:
         if self.symmetric:
             return maximal_key(state, state.turn)
         return f"{hand_text(state.held[state.turn])} | {state.done}".rstrip()
 
-    def read(self, seat: int, infoset: str) -> Table:
+    def read(self, seat: int, infoset: str) -> ToepenState:
         """The state as a seat knows it in an infoset of its own: the hand of the other is empty."""
         if self.symmetric:
             raise GameError(f"{self.spec} has infosets without the real names of suits: they cannot be read back")
         hand, _, history = infoset.partition(" |")
-        held = tuple(NUMBERS[name] for name in hand.split() if name != "-")
-        state, played = Table(0, "bet" if self.betting else "card"), []
+        left = tuple(NUMBERS[name] for name in hand.split() if name != "-")
+        state, played = ToepenState(0, "bet" if self.betting else "card"), []
         for word in history.split():
             if word in NUMBERS and state.turn == seat:
                 played.append(NUMBERS[word])
             state = self._move(state, word)
-        dealt = tuple(sorted((*held, *played)))
-        hands = [(dealt, ()), ((), dealt)][seat], [(held, ()), ((), held)][seat]
+        dealt = tuple(sorted((*left, *played)))
+        hands = [(dealt, ()), ((), dealt)][seat], [(left, ()), ((), left)][seat]
         return state._replace(dealt=hands[0], held=hands[1])
 
     def kinds(self, seat: int, infoset: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:
@@ -341,13 +314,13 @@ class Toepen:
         """Players that need a strategy to play from, by name."""
         return plugin_of(self).agents(self)
 
-    def teller(self) -> Any:
-        """How a table of Toepen is told to a person."""
+    def renderer(self) -> Any:
+        """How a table of Toepen is shown to a person."""
         return plugin_of(self).renderer(self)
 
     def transcript_1(self, text: str) -> Iterator[str]:
         """A transcript of version 1, played again."""
-        from kibitz.toepen.transcript1 import replayed
+        from kibitz.toepen.old_transcripts import replayed
 
         return replayed(self, text)
 
@@ -357,6 +330,6 @@ class Toepen:
 
         return {} if self.symmetric else buckets(self)
 
-    def payoff(self, state: Table) -> list[float]:
+    def payoff(self, state: ToepenState) -> list[float]:
         ante = float(state.ante)
         return [ante, -ante] if state.leader == 0 else [-ante, ante]

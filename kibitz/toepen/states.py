@@ -1,10 +1,14 @@
-"""Toepen's cards, states and keys of infosets, and what its other files ask of the rules (`rules.py`)."""
+"""Toepen's cards, states and keys of infosets, which its rules (`rules.py`) are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 RANKS = "JQKA789T"  # low to high
 SUITS = "cdhs"
@@ -13,11 +17,12 @@ MOST_DEALS = 5_000_000  # more than this are not listed
 
 # A card is the number suit * 8 + rank; hands are tuples of cards in ascending order.
 Cards: TypeAlias = tuple[int, ...]
+ToepenRules: TypeAlias = Any  # kibitz.toepen.rules.Toepen, for files that it imports
 NAMES = tuple(rank + suit for suit in SUITS for rank in RANKS)
 NUMBERS = {name: card for card, name in enumerate(NAMES)}
 
 
-class Table(NamedTuple):
+class ToepenState(NamedTuple):
     """Where a hand stands."""
 
     turn: int
@@ -32,30 +37,7 @@ class Table(NamedTuple):
     tied: Cards = ()
 
 
-class ToepenRules(Protocol):
-    """What layouts and keys ask of the rules: see `kibitz.toepen.rules.Toepen`."""
-
-    @property
-    def ranks(self) -> int: ...
-    @property
-    def hand(self) -> int: ...
-    @property
-    def betting(self) -> bool: ...
-    @property
-    def follow_suit(self) -> bool: ...
-    @property
-    def symmetric(self) -> bool: ...
-    @property
-    def deck(self) -> Cards: ...
-    @property
-    def deals(self) -> int: ...
-
-    def actions(self, state: Table) -> Sequence[str]: ...
-    def read(self, seat: int, infoset: str) -> Table: ...
-    def kinds(self, seat: int, infoset: str) -> tuple[str, Mapping[str, tuple[str, ...]]]: ...
-
-
-def to_play(state: Table) -> int:
+def to_play(state: ToepenState) -> int:
     """The seat that plays the next card."""
     return state.leader if len(state.plays) % 2 == 0 else 1 - state.leader
 
@@ -90,11 +72,11 @@ def signature(dealt: Cards, plays: Cards, suit: int) -> tuple[tuple[int, ...], t
 @lru_cache(1 << 16)
 def in_order(dealt: Cards, plays: Cards) -> Cards:
     """The cards that a seat still holds, in the order of actions."""
-    held = tuple(card for card in dealt if card not in plays)
+    left = tuple(card for card in dealt if card not in plays)
     suits = sorted(
-        {card // 8 for card in held}, key=lambda suit: (ranks_in(held, suit), signature(dealt, plays, suit), suit)
+        {card // 8 for card in left}, key=lambda suit: (ranks_in(left, suit), signature(dealt, plays, suit), suit)
     )
-    return tuple(card for suit in suits for card in held if card // 8 == suit)
+    return tuple(card for suit in suits for card in left if card // 8 == suit)
 
 
 @lru_cache(1 << 16)
@@ -122,19 +104,72 @@ def _called(order: list[int]) -> tuple[str, ...]:
     return tuple(RANKS[card % 8] + letter[card // 8] for card in range(len(NAMES)))
 
 
-def thesis_key(state: Table, seat: int) -> str:
+def thesis_key(state: ToepenState, seat: int) -> str:
     """What a seat knows, with suits renamed by its dealt hand alone: w is that of the lowest card dealt, x that of the
     next one, and so on; cards of one rank and suits of which it has none are in the order c d h s."""
     return renamed(state.held[seat], state.done, thesis_names(state.dealt[seat]))
 
 
-def maximal_key(state: Table, seat: int) -> str:
+def maximal_key(state: ToepenState, seat: int) -> str:
     """What a seat knows, the same for all infosets that differ by names of suits only."""
     return renamed(state.held[seat], state.done, maximal_names(state.dealt[seat], state.plays))
 
 
-def renamed(held: Cards, done: str, called: tuple[str, ...]) -> str:
+def renamed(cards: Cards, done: str, called: tuple[str, ...]) -> str:
     """The text of an infoset with other names of cards."""
-    hand = " ".join(sorted((called[card] for card in held), key=lambda name: (name[1], RANKS.index(name[0])))) or "-"
+    hand = " ".join(sorted((called[card] for card in cards), key=lambda name: (name[1], RANKS.index(name[0])))) or "-"
     words = " ".join(called[NUMBERS[word]] if word in NUMBERS else word for word in done.split())
     return f"{hand} | {words}".rstrip()
+
+
+# Public histories
+
+# Words of a public history as kernels read them: cards are their numbers.
+SAID = {"check": 32, "bet": 33, "call": 34, "fold": 35}
+
+
+def words_of(history: Sequence[str]) -> NDArray[np.uint64]:
+    """A public history as kernels read it."""
+    return np.array([SAID[word] if word in SAID else NUMBERS[word] for word in history], np.uint64)
+
+
+def text_of(word: int) -> str:
+    """A word of a public history, from its number."""
+    return NAMES[word] if word < 32 else ("check", "bet", "call", "fold")[word - 32]
+
+
+def mask_of(cards: Iterable[int]) -> int:
+    """Cards as bits."""
+    return sum(1 << card for card in cards)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One word of a public history."""
+
+    seat: int
+    word: str
+    taken: int = -1  # the seat that took a trick with it
+
+
+def events(history: Sequence[str]) -> list[Event]:
+    """Who said and played what."""
+    result: list[Event] = []
+    turn = leader = 0
+    led = -1
+    for word in history:
+        if word in SAID:
+            result.append(Event(turn, word))
+            if word != "check":
+                turn = 1 - turn
+            continue
+        card = NUMBERS[word]
+        if led < 0:
+            led = card
+            result.append(Event(turn, word))
+            turn = 1 - turn
+        else:
+            leader = turn if takes(led, card) else 1 - turn
+            result.append(Event(turn, word, leader))
+            led, turn = -1, leader
+    return result

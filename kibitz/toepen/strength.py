@@ -1,9 +1,9 @@
-"""Buckets of hands by what they are worth under a solved strategy: what [Le 2021, Sec. 5.2] leaves open first.
+"""Buckets of hands by their value under a solved strategy: what [Le 2021, Sec. 5.2] leaves open first.
 
 The strategy plays against itself; the strength of a hand, for a seat and for the leader's or the reactor's half of a
 trick, is the mean payoff that follows where the seat holds it at a decision. Hands that differ by names of suits count
 as one. Hands of the same size are then cut into buckets, so that the strengths within a bucket are as close as can be
-(k-means on a line, solved exactly), each hand weighing as often as it is held.
+(k-means on a line, solved exactly), each hand weighing as often as it was seen.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError
-from kibitz.games.machine import Machine
 from kibitz.solvers.blueprint import Blueprint
 
 Floats = NDArray[np.float64]
@@ -35,25 +34,19 @@ def strength_buckets(solved: Blueprint, buckets: int = BUCKETS, deals: int = DEA
         raise SolverError(f"buckets={buckets} must be from 1 to {MOST_BUCKETS}")
     if deals < 1:
         raise SolverError(f"deals={deals} must be 1 or more")
-    total, seen = np.zeros((2, 2, HANDS)), np.zeros((2, 2, HANDS))
-    strengths(solved.machine.game, solved.player(), seed, 0, deals, total, seen, np.zeros(SCRATCH, np.uint64))
+    sums = np.zeros((2, 2, 2, HANDS))
+    scratch = np.zeros(SCRATCH, np.uint64), np.zeros(4), np.zeros((64, 3), np.uint64)
+    strengths(solved.machine.game, solved.player(), seed, 0, deals, sums, *scratch)
     like, size = classes_of_hands()
     result = np.zeros((2, 2, HANDS), np.uint8)
     for seat in range(2):
         for role in range(2):
-            worth = np.bincount(like, total[seat, role], HANDS)
-            times = np.bincount(like, seen[seat, role], HANDS).astype(np.float64)
+            total, times = (np.bincount(like, each[seat, role], HANDS).astype(np.float64) for each in sums)
             for cards in range(1, int(size.max()) + 1):
-                held = np.flatnonzero((size == cards) & (like == np.arange(HANDS)) & (times > 0))
-                if len(held):
-                    cut = cut_line(worth[held] / times[held], times[held], buckets)
-                    result[seat, role, held] = cut
+                hands = np.flatnonzero((size == cards) & (like == np.arange(HANDS)) & (times > 0))
+                if len(hands):
+                    result[seat, role, hands] = cut_line(total[hands] / times[hands], times[hands], buckets)
     return np.take_along_axis(result, np.broadcast_to(like, result.shape), axis=2)
-
-
-def strength_buckets_of(path: str, machine: Machine) -> NDArray[np.uint8]:
-    """The buckets by a saved blueprint."""
-    return strength_buckets(Blueprint.load(path, compact=True, game=machine))
 
 
 def classes_of_hands() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -69,8 +62,8 @@ def classes_of_hands() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         stands = sum(suits[:, suit] << (8 * suit) for suit in range(4))
         numbers = first + CHOOSE[hands, np.arange(1, cards + 1)].astype(np.int64).sum(axis=1)
         known = np.argsort(masks)
-        found = numbers[known[np.searchsorted(masks[known], stands)]]
-        like.append(found[np.argsort(numbers)])
+        first_alike = numbers[known[np.searchsorted(masks[known], stands)]]
+        like.append(first_alike[np.argsort(numbers)])
         size.append(np.full(len(hands), cards))
         first += len(hands)
     return np.concatenate(like), np.concatenate(size)

@@ -45,7 +45,7 @@ class TooLong(Exception):
     """A body that goes on beyond the limit."""
 
 
-class Guard:
+class RequestGuard:
     """Stands before an app."""
 
     def __init__(self, app: App, token: str, port: int | None = None, hosts: tuple[str, ...] = ()) -> None:
@@ -67,8 +67,8 @@ class Guard:
             await answer(send, *refused)
             return
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        given = next((value for key, value in query if key == "token"), None)
-        known = self._known(given)
+        token = next((value for key, value in query if key == "token"), None)
+        known = self._known(token)
         if not known and not self._known(self._held(headers)):
             await answer(send, 403, CLOSED)
             return
@@ -109,10 +109,10 @@ class Guard:
 
     def _held(self, headers: dict[str, str]) -> str | None:
         try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
+            cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
         except CookieError:
             return None
-        return None if found is None else found.value
+        return None if cookie is None else cookie.value
 
     def _refused(self, scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
         """Why a request is not let in: (status, sentence)."""
@@ -133,10 +133,8 @@ class Guard:
             return 403, "the request comes from another page"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and scope["path"].startswith("/api/"):
             return 403, "the request comes from another page"
-        if (
-            scope["method"] == "POST"
-            and headers.get("content-type", "").partition(";")[0].strip() != "application/json"
-        ):
+        kind = headers.get("content-type", "").partition(";")[0].strip()
+        if scope["method"] == "POST" and kind != "application/json":
             return 415, "messages are JSON"
         return None
 

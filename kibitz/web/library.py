@@ -22,6 +22,7 @@ from kibitz.core.errors import KibitzError, SpecError
 from kibitz.evaluate.match import Agent
 from kibitz.forms.profile import Profile
 from kibitz.forms.protocol import InfosetValues
+from kibitz.forms.strategy import Strategy, probabilities_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.games.machine import Machine
@@ -36,10 +37,10 @@ RUNS = ("checkpoint", "tournament")
 FILES = (".jsonl", ".json", ".log")
 DEEPEST, MOST_FOLDERS, MOST_FOUND = 5, 5_000, 1_000  # of a scan
 FRESH = 2.0  # seconds for which a scan is good
-OPEN = 6  # strategies that are held in memory
+OPEN = 6  # strategies that stay in memory
 MOST_COLUMNS = 30_000_000  # of a profile whose infosets are valued
 MOST_SAID = 200  # characters of what a file says of itself
-AT_ONCE = 300_000  # the same, for one that is valued while the page waits
+AT_ONCE = 300_000  # the same, for one that is valued while a client waits
 # What is there without any file: (id, name, game, player). Solved ones are solved when they are first asked for.
 MADE = (
     ("made-leduc", "Leduc, solved here", "leduc", "solved"),
@@ -89,12 +90,12 @@ def _short(value: Any) -> Any:
 
 def _parts(meta: dict[str, Any]) -> Sequence[str]:
     rows = meta.get("rows")
-    found = rows.get("parts") if isinstance(rows, dict) else None
-    return found if isinstance(found, list) else []
+    parts = rows.get("parts") if isinstance(rows, dict) else None
+    return parts if isinstance(parts, list) else []
 
 
 @dataclass
-class Strategy:
+class LibraryStrategy:
     """A strategy that is ready to be asked."""
 
     entry: Entry
@@ -102,7 +103,7 @@ class Strategy:
     machine: Machine | None  # none where the game is too large for one
     agent: Agent
     saved: Profile | None = None
-    _worth: Future[InfosetValues] | None = None
+    _valuing: Future[InfosetValues] | None = None
 
     @property
     def spec(self) -> str:
@@ -113,13 +114,13 @@ class Strategy:
         """The strategy as a profile of the whole game, where that is one or can be made."""
         if self.saved is not None:
             return self.saved
-        tree, ask = getattr(self.machine, "tree", None), getattr(self.agent, "probabilities", None)
-        if tree is None or ask is None or tree.infosets.columns > AT_ONCE:
+        tree, agent = getattr(self.machine, "tree", None), self.agent
+        if tree is None or not isinstance(agent, Strategy) or tree.infosets.columns > AT_ONCE:
             return None
-        return Profile(tree.infosets, ask(tree.infosets), {"game": self.spec, "tree": tree.digest})
+        return Profile(tree.infosets, probabilities_of(agent, tree.infosets), {"game": self.spec, "tree": tree.digest})
 
     def values(self, pool: ThreadPoolExecutor) -> tuple[InfosetValues | None, str]:
-        """(what infosets are worth, or None; why there is nothing)."""
+        """(values of the infosets, or None; why there are none)."""
         profile = self.profile
         if profile is None:
             return None, "not computed: the game is too large to value each infoset"
@@ -128,14 +129,14 @@ class Strategy:
             return None, "not computed: the strategy knows buckets, not hands"
         if profile.infosets.columns > MOST_COLUMNS:
             return None, "not computed: the strategy is too large"
-        if self._worth is None:
+        if self._valuing is None:
             from kibitz.evaluate.infosets import infoset_values
 
-            self._worth = pool.submit(infoset_values, self.rules, profile)
-        if not self._worth.done() and profile.infosets.columns > AT_ONCE:
+            self._valuing = pool.submit(infoset_values, self.rules, profile)
+        if not self._valuing.done() and profile.infosets.columns > AT_ONCE:
             return None, "being computed: look again in a moment"
         try:
-            return self._worth.result(), ""
+            return self._valuing.result(), ""
         except KibitzError as error:
             return None, f"not computed: {error}"
 
@@ -162,7 +163,7 @@ class Library:
         self._found: dict[str, Entry] = {}
         self._until = -1.0
         self.read: dict[str, tuple[Any, dict[str, Any] | None]] = {}  # runs by id, as `runs.listed` found them
-        self._open: OrderedDict[str, Strategy] = OrderedDict()
+        self._open: OrderedDict[str, LibraryStrategy] = OrderedDict()
         self._games: dict[str, tuple[Game, Machine | None]] = {}
         self._made = [Entry(id, name, "made", game, player=player) for id, name, game, player in MADE]
         for number, text in enumerate(games):
@@ -186,15 +187,15 @@ class Library:
         return [entry for entry in self.entries().values() if entry.kind in (*RUNS, *FILES)]
 
     def entry(self, id: str) -> Entry:
-        found = self.entries().get(id)
-        if found is None:
+        entries = self.entries()
+        if id not in entries:
             raise Missing("there is nothing of that id any more; reload the page")
-        return found
+        return entries[id]
 
     def _scan(self) -> Iterator[Entry]:
         if self.folder is None or not self.folder.is_dir():
             return
-        found = read = 0  # files are counted apart: a folder of other people's JSON hides no strategy
+        artefacts = read = 0  # files are counted apart: a folder of other people's JSON hides no strategy
         for seen, (top, folders, files) in enumerate(os.walk(self.folder)):
             here = Path(top)
             below = here.relative_to(self.folder)
@@ -206,7 +207,7 @@ class Library:
             if said is not None:
                 kind, meta = said
                 if kind in (*STRATEGIES, *RUNS):
-                    found += 1
+                    artefacts += 1
                     yield self._entry(here, kind, meta)
             else:
                 for name in sorted(files) if read < MOST_FOUND else ():
@@ -215,7 +216,7 @@ class Library:
                         if read > MOST_FOUND:
                             break
                         yield self._entry(here / name, Path(name).suffix, {})
-            if found >= MOST_FOUND:
+            if artefacts >= MOST_FOUND:
                 return
 
     def _entry(self, path: Path, kind: str, meta: dict[str, Any]) -> Entry:
@@ -246,40 +247,40 @@ class Library:
                 self._games[spec] = rules, machine
             return self._games[spec]
 
-    def strategy(self, id: str) -> Strategy:
+    def strategy(self, id: str) -> LibraryStrategy:
         """The strategy of an id, ready to be asked; the last few stay open."""
         entry = self.entry(id)
         with self._opening:
-            held = self._open.get(id)
-            if held is None or held.entry.changed != entry.changed:
+            opened = self._open.get(id)
+            if opened is None or opened.entry.changed != entry.changed:
                 if entry.kind not in (*STRATEGIES, "made"):
                     raise Missing("that is no strategy")
-                held = self._opened(entry)
-                self._open[id] = held
+                opened = self._opened(entry)
+                self._open[id] = opened
                 while len(self._open) > OPEN:
                     self._open.popitem(last=False)
             self._open.move_to_end(id)
-            return held
+            return opened
 
-    def _opened(self, entry: Entry) -> Strategy:
+    def _opened(self, entry: Entry) -> LibraryStrategy:
         rules, machine = self.game(entry.game)
         if entry.path is None:
             if machine is None:
                 if entry.player != "uniform":
                     raise SpecError(f"{entry.game} is too large for that player")
-                return Strategy(entry, rules, None, Uniform())
+                return LibraryStrategy(entry, rules, None, Uniform())
             if entry.player != "solved":
-                return Strategy(entry, rules, machine, agent_of(entry.player, machine))
+                return LibraryStrategy(entry, rules, machine, agent_of(entry.player, machine))
             from kibitz.solvers.run import solve_through
 
-            profile = solve_through(rules, "cfr+", until=1e-3)
-            return Strategy(entry, rules, machine, _named(agent_of(profile, machine), entry.name), profile)
+            profile: Profile = solve_through(rules, "cfr+", until=1e-3)
+            return LibraryStrategy(entry, rules, machine, _named(agent_of(profile, machine), entry.name), profile)
         if machine is None:
             raise SpecError(f"{entry.game} is too large to be played from a saved strategy")
         if entry.kind == "profile":
             profile = Profile.load(entry.path)
-            return Strategy(entry, rules, machine, _named(agent_of(profile, machine), entry.name), profile)
-        return Strategy(entry, rules, machine, _named(agent_of(str(entry.path), machine), entry.name))
+            return LibraryStrategy(entry, rules, machine, _named(agent_of(profile, machine), entry.name), profile)
+        return LibraryStrategy(entry, rules, machine, _named(agent_of(str(entry.path), machine), entry.name))
 
     def searches(self, entry: Entry) -> bool:
         """Whether a strategy can also be played with search."""
@@ -288,11 +289,11 @@ class Library:
 
     def searcher(self, id: str, seconds: float) -> Agent:
         """A player of its own, for one table, that searches from a saved strategy."""
-        held = self.strategy(id)
-        if held.machine is None or held.entry.path is None or "search" not in agents_of(held.machine):
+        strategy = self.strategy(id)
+        if strategy.machine is None or strategy.entry.path is None or "search" not in agents_of(strategy.machine):
             raise SpecError("search is not offered for that strategy")
-        build = agents_of(held.machine)["search"][0]
-        return build(base=held.agent, name=f"search from {held.entry.name}", seconds=seconds)
+        build = agents_of(strategy.machine)["search"][0]
+        return build(base=strategy.agent, name=f"search from {strategy.entry.name}", seconds=seconds)
 
 
 def _named(agent: Any, name: str) -> Agent:

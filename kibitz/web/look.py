@@ -1,8 +1,8 @@
-"""What the page shows of a strategy at one public history: rows, ranges, reach and values, as plain data.
+"""What the web interface shows of a strategy at one public history: rows, ranges, reach and values, as plain data.
 
-A public history is a list of *steps*: words that all seats see, actions and cards alike. `node` walks there and tells
-what the seat to move does with each of its holdings, how likely all seats hold what (by Bayes' rule, from what they
-did), and where the steps lead from there. A game without `view` does not say what its seats see: there steps are the
+A public history is a list of *steps*: words that all seats see, actions and cards alike. `node` walks there and says
+what the seat to move does with each of its holdings, how likely each seat has each holding (by Bayes' rule, from what
+it did), and where the steps lead from there. A game without `view` does not say what its seats see: there steps are the
 moves of all seats, in order, and a holding is the infoset that a seat last decided at. Poker by a definition is in
 `kibitz.web.poker`, which asks for all hands at once; every other game is walked by its rules here, for all deals that
 lead to the history, or, where these are too many, for one deal.
@@ -22,23 +22,9 @@ from kibitz.core.errors import GameError
 from kibitz.games.machine import Hand
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import View, view_of
-from kibitz.web import poker
-from kibitz.web.library import AT_ONCE, Strategy
-from kibitz.web.nodes import (
-    MOST_ACTIONS,
-    MOST_LISTED,
-    MOST_STEPS,
-    Experts,
-    Floats,
-    TooMany,
-    Valued,
-    calm_words,
-    facts_of,
-    finish,
-    mean_value,
-    order_of,
-    rows_of,
-)
+from kibitz.web import nodes, poker
+from kibitz.web.library import AT_ONCE, LibraryStrategy
+from kibitz.web.nodes import MOST_STEPS, Experts, Floats, TooMany, Valued
 
 MOST_WAYS = 20_000  # deals that are followed at once
 PAGE = 40  # infosets on a page
@@ -66,7 +52,7 @@ class Way:
 class Walker:
     """Follows all deals of a game, or one, along public steps."""
 
-    def __init__(self, strategy: Strategy, deal: int | None, seed: int = 0) -> None:
+    def __init__(self, strategy: LibraryStrategy, deal: int | None, seed: int = 0) -> None:
         self.strategy, self.rules, self.deal = strategy, strategy.rules, deal
         self.players = int(self.rules.players)
         self.rows: dict[tuple[int, str], Floats] = {}
@@ -113,24 +99,24 @@ class Walker:
                     raise TooMany("too many outcomes of chance")
                 nexts = [(self.rules.after(way.state, outcome), float(p)) for outcome, p in listed]
             drawn = [(s, p, self._public(s, way.public)) for s, p in nexts]
-            return [(Way(s, way.chance * p, way.reach, told, way.seen), CHANCE) for s, p, told in drawn]
+            return [(Way(s, way.chance * p, way.reach, public, way.seen), CHANCE) for s, p, public in drawn]
         view = view_of(self.rules, way.state, turn)
         row = self._row(turn, view)
-        found = []
+        following = []
         for action, p in zip(view.choices, row.tolist(), strict=True):
             state = self.rules.after(way.state, action)
             reach = [*way.reach[:turn], way.reach[turn] * p, *way.reach[turn + 1 :]]
             public = self._public(state, way.public, action)
             seen = way.seen if self.has_view else (*way.seen[:turn], view.infoset, *way.seen[turn + 1 :])
-            found.append((Way(state, way.chance, reach, public, seen), turn))
-        return found
+            following.append((Way(state, way.chance, reach, public, seen), turn))
+        return following
 
     def _row(self, seat: int, view: View) -> Floats:
         key = seat, view.infoset
         if key not in self.rows:
-            if len(view.actions) > MOST_ACTIONS:
+            if len(view.actions) > nodes.MOST_ACTIONS:
                 raise GameError(f"{len(view.actions):,} actions are too many to draw")
-            self.rows[key] = rows_of(self.strategy, seat, [view.infoset], view.actions)[0]
+            self.rows[key] = nodes.rows_of(self.strategy, seat, [view.infoset], view.actions)[0]
         return self.rows[key]
 
     def _spread(self, ways: list[Way]) -> list[Way]:
@@ -152,21 +138,21 @@ class Walker:
 
     def step(self, word: str) -> None:
         """Take a public step."""
-        found, mover = [], CHANCE
-        calm = calm_words(self.ways[0].state, self.rules.turn(self.ways[0].state))
+        ways, mover = [], CHANCE
+        calm = nodes.calm_words(self.ways[0].state, self.rules.turn(self.ways[0].state))
         for way in self.ways:
             for each, by in self._after(way):
                 if len(each.public) > len(way.public) and each.public[len(way.public)] == word:
-                    found.append(each)
+                    ways.append(each)
                     mover = by
-        if not found:
+        if not ways:
             raise GameError(f"{word:.40} cannot follow there")
         self.movers.append(mover)
         self.words.append(word if mover == CHANCE else calm.get(word, word))
-        self.ways = self._spread(found)
+        self.ways = self._spread(ways)
 
 
-def walked(strategy: Strategy, steps: Sequence[str], deal: int | None) -> Walker:
+def walked(strategy: LibraryStrategy, steps: Sequence[str], deal: int | None) -> Walker:
     """All deals after some public steps; one deal where they are too many."""
     if len(steps) > MOST_STEPS:
         raise GameError("so many steps lead nowhere")
@@ -181,47 +167,47 @@ def walked(strategy: Strategy, steps: Sequence[str], deal: int | None) -> Walker
     return walker
 
 
-def node(strategy: Strategy, steps: Sequence[str], pool: ThreadPoolExecutor, deal: int | None = None) -> dict[str, Any]:
+def node(
+    strategy: LibraryStrategy, steps: Sequence[str], pool: ThreadPoolExecutor, deal: int | None = None
+) -> dict[str, Any]:
     """What there is to see of a strategy after some public steps."""
-    told = poker.teller_of(strategy)
-    if told is not None and deal is None:
-        return told.node(steps, pool)
+    poker_strategy = poker.poker_strategy(strategy)
+    if poker_strategy is not None and deal is None:
+        return poker_strategy.node(steps, pool)
     walker = walked(strategy, steps, deal)
-    rules, ways, players = walker.rules, walker.ways, walker.players
+    rules, ways = walker.rules, walker.ways
     turns = {rules.turn(way.state) for way in ways}
     turn = turns.pop() if len(turns) == 1 else max(turns)  # histories that end beside some that go on
     ways = [way for way in ways if rules.turn(way.state) == turn]
     weight = np.array([way.weight for way in ways])
     chance = sum(way.chance for way in walker.ways)
     experts, acted = Experts(strategy), [w for w, m in zip(steps, walker.movers, strict=True) if m != CHANCE]
-    found: dict[str, Any] = {
-        "game": strategy.spec, "strategy": strategy.entry.id, "name": strategy.entry.name, "path": list(steps),
-        "steps": [{"word": w, "seat": m} for w, m in zip(walker.words, walker.movers, strict=True)],
-        "players": players,
-        "kind": "end" if turn == TERMINAL else "chance" if turn == CHANCE else "decision", "seat": max(turn, -1),
+    shown = nodes.node_at(strategy, steps, walker.words, walker.movers, turn) | {
         "layout": "row", "board": [w for w, m in zip(steps, walker.movers, strict=True) if m == CHANCE],
-        "deal": walker.deal, "facts": facts_of(ways[0].state), "expert": experts.after(acted), "actions": [],
-        "cells": [], "value": None, "why": "", "choices": None,
+        "deal": walker.deal, "facts": nodes.facts_of(ways[0].state), "expert": experts.after(acted),
         "reach": float(weight.sum() / chance) if chance > 0 else 0.0, "reach_all": float(weight.sum()),
+        "ranges": [_range(walker, ways, weight, seat) for seat in range(walker.players)],
     }  # fmt: skip
-    found["ranges"] = [_range(walker, ways, weight, seat) for seat in range(players)]
     if turn == TERMINAL:
         shares = weight if weight.sum() > 0 else np.array([way.chance for way in ways])
         payoffs = np.array([[float(x) for x in rules.payoff(way.state)] for way in ways])
-        found["payoffs"] = (shares @ payoffs / shares.sum()).tolist()
-        return found
+        shown["payoffs"] = (shares @ payoffs / shares.sum()).tolist()
+        return shown
     if turn == CHANCE:
-        found["choices"] = {"words": _words_after(walker, ways[0])}
-        return found
-    _decision(found, walker, ways, weight, Valued(strategy, pool), experts, acted)
-    return found
+        done = len(ways[0].public)
+        nexts = (each for way in walker.ways for each, _ in walker._after(way))
+        words = {each.public[done] for each in nexts if len(each.public) > done}
+        shown["choices"] = {"words": sorted(words, key=lambda word: nodes.order_of((word, None)))}
+        return shown
+    _decision(shown, walker, ways, weight, Valued(strategy, pool), experts, acted)
+    return shown
 
 
-def ranges(strategy: Strategy, steps: Sequence[str]) -> list[dict[str, Any]]:
+def ranges(strategy: LibraryStrategy, steps: Sequence[str]) -> list[dict[str, Any]]:
     """How likely each seat holds what after some public steps, by what it did; refused where all deals are too many."""
-    told = poker.teller_of(strategy)
-    if told is not None:
-        return told.ranges(steps)
+    poker_strategy = poker.poker_strategy(strategy)
+    if poker_strategy is not None:
+        return poker_strategy.ranges(steps)
     if len(steps) > MOST_STEPS:
         raise TooMany("so many steps lead nowhere")
     walker = Walker(strategy, None)
@@ -238,24 +224,17 @@ def _range(walker: Walker, ways: Sequence[Way], weight: Floats, seat: int) -> di
         name = walker.holding(way, seat)
         total[name] = total.get(name, 0.0) + share
     whole = sum(total.values())
-    cells = [
-        {"name": name, "weight": x / whole if whole > 0 else 0.0} for name, x in sorted(total.items(), key=order_of)
-    ]
-    return {"seat": seat, "layout": "row", "cells": cells[:MOST_LISTED]}
-
-
-def _words_after(walker: Walker, way: Way) -> list[str]:
-    nexts = (each for w in walker.ways for each, _ in walker._after(w))
-    words = {each.public[len(way.public)] for each in nexts if len(each.public) > len(way.public)}
-    return sorted(words, key=lambda word: order_of((word, None)))
+    ordered = sorted(total.items(), key=nodes.order_of)
+    cells = [{"name": name, "weight": x / whole if whole > 0 else 0.0} for name, x in ordered]
+    return {"seat": seat, "layout": "row", "cells": cells[:nodes.MOST_LISTED]}
 
 
 def _decision(
-    found: dict[str, Any], walker: Walker, ways: Sequence[Way], weight: Floats, valued: Valued, experts: Experts,
+    node: dict[str, Any], walker: Walker, ways: Sequence[Way], weight: Floats, valued: Valued, experts: Experts,
     acted: Sequence[str],
 ) -> None:  # fmt: skip
     """Add what the seat to move does."""
-    seat = int(found["seat"])
+    seat = int(node["seat"])
     cells: dict[str, dict[str, Any]] = {}
     order: dict[str, None] = {}
     for way, share in zip(ways, weight.tolist(), strict=True):
@@ -267,12 +246,12 @@ def _decision(
                 "name": " ".join(view.private) or view.infoset, "infoset": view.infoset, "weight": 0.0, "count": 1,
                 "p": dict(zip(view.actions, p.tolist(), strict=True)), "expert": experts.holding(view.infoset),
                 "values": None if values is None else dict(zip(view.actions, values, strict=True)),
-                "value": mean_value(p.tolist(), values),
+                "value": nodes.mean_value(p.tolist(), values),
             }  # fmt: skip
             order.update(dict.fromkeys(view.actions))
         cells[view.infoset]["weight"] += share
-    listed = sorted(cells.values(), key=lambda cell: order_of((cell["name"], None)))[:MOST_LISTED]
-    finish(found, listed, list(order), valued.why, experts, acted, calm_words(ways[0].state, seat))
+    listed = sorted(cells.values(), key=lambda cell: nodes.order_of((cell["name"], None)))[:nodes.MOST_LISTED]
+    nodes.finish(node, listed, list(order), valued.why, experts, acted, nodes.calm_words(ways[0].state, seat))
 
 
 # Two strategies
@@ -295,44 +274,44 @@ def difference(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     return {"cells": cells, "mean": mean}
 
 
-def most_different(one: Strategy, other: Strategy) -> dict[str, Any]:
+def most_different(one: LibraryStrategy, other: LibraryStrategy) -> dict[str, Any]:
     """The infosets where two strategies differ most, and NashConv of both; exactly, for games of a moderate size."""
     from kibitz.evaluate.difference import diff
 
     mine, theirs = one.profile, other.profile
     if mine is None or theirs is None or max(mine.infosets.columns, theirs.infosets.columns) > AT_ONCE:
         raise GameError("not computed: one of the strategies is too large for an exact comparison; use kibitz diff")
-    found = diff(mine, theirs, one.rules)
+    comparison = diff(mine, theirs, one.rules)
     return {
-        "game": found.game, "names": [one.entry.name, other.entry.name], "nash_conv": found.nash_conv,
-        "exploitability": found.exploitability, "total": found.total, "differ": found.infosets,
-        "rows": found.table.records(),
+        "game": comparison.game, "names": [one.entry.name, other.entry.name], "nash_conv": comparison.nash_conv,
+        "exploitability": comparison.exploitability, "total": comparison.total, "differ": comparison.infosets,
+        "rows": comparison.table.records(),
     }  # fmt: skip
 
 
 # Infosets as a list
 
 
-def infosets(strategy: Strategy, pool: ThreadPoolExecutor, seat: int, text: str, page: int) -> dict[str, Any]:
+def infosets(strategy: LibraryStrategy, pool: ThreadPoolExecutor, seat: int, text: str, page: int) -> dict[str, Any]:
     """A page of the infosets of a seat whose labels contain a text."""
     profile = strategy.profile
     if profile is None:
         raise GameError("the infosets of this strategy are not listed: it is too large")
     if not 0 <= seat < profile.seats:
         raise GameError(f"there is no seat {seat}: seats are 0 to {profile.seats - 1}")
-    held, valued = profile.infosets, Valued(strategy, pool)
-    begin, end = (int(x) for x in held.seat_start[seat : seat + 2])
-    found: list[int] = []
+    every, valued = profile.infosets, Valued(strategy, pool)
+    begin, end = (int(x) for x in every.seat_start[seat : seat + 2])
+    numbers: list[int] = []
     for number in range(begin, min(end, begin + 200_000)):
-        if not text or text in held.labels[number]:
-            found.append(number)
-            if len(found) > (page + 1) * PAGE:
+        if not text or text in every.labels[number]:
+            numbers.append(number)
+            if len(numbers) > (page + 1) * PAGE:
                 break
-    some = found[page * PAGE : (page + 1) * PAGE]
+    some = numbers[page * PAGE : (page + 1) * PAGE]
     rows = []
     for number in some:
-        label, p = held.labels[number], profile.at(number)
+        label, p = every.labels[number], profile.at(number)
         values = valued.at(seat, label)
         rows.append({"infoset": label, "actions": list(map(str, p)), "p": list(p.values()), "values": values,
                      "reach": None if valued.found is None else float(valued.found.reach[number])})  # fmt: skip
-    return {"seat": seat, "seats": profile.seats, "rows": rows, "page": page, "more": len(found) > (page + 1) * PAGE}
+    return {"seat": seat, "seats": profile.seats, "rows": rows, "page": page, "more": len(numbers) > (page + 1) * PAGE}

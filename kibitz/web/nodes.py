@@ -1,4 +1,4 @@
-"""What all tellers of strategies share: rows, values, experts, and how a node of the page is put together."""
+"""What all views of strategies share: rows, values, experts, and the parts of a node as clients get it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError, KibitzError
 from kibitz.forms.protocol import InfosetValues
+from kibitz.forms.strategy import Strategy
+from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import View
 from kibitz.stitch.partition import fitting, read
-from kibitz.web.library import Strategy
+from kibitz.web.library import LibraryStrategy
 
 Floats = NDArray[np.float64]
+Node = dict[str, Any]  # as JSON
 MOST_ACTIONS = 60  # of a decision that is drawn
 MOST_STEPS = 200
 MOST_LISTED = 400  # holdings of a list
@@ -29,20 +32,18 @@ class TooMany(GameError):
 # Asking a strategy for many rows
 
 
-def rows_of(strategy: Strategy, seat: int, infosets: Sequence[str], actions: tuple[str, ...]) -> Floats:
+def rows_of(strategy: LibraryStrategy, seat: int, infosets: Sequence[str], actions: tuple[str, ...]) -> Floats:
     """[n, actions]  what a strategy does in some infosets of a seat."""
-    many = getattr(strategy.agent, "strategies", None)
-    if many is not None:
-        found: Floats = many(seat, infosets, actions)
-        return found
+    if isinstance(strategy.agent, Strategy):
+        return strategy.agent.rows(seat, infosets, actions)
     views = (View(seat, (), (), actions, infoset) for infoset in infosets)
     return np.array([list(strategy.agent.act(view)) for view in views]).reshape(len(infosets), len(actions))
 
 
 class Valued:
-    """What infosets are worth, by their labels."""
+    """Values of infosets, by their labels."""
 
-    def __init__(self, strategy: Strategy, pool: ThreadPoolExecutor) -> None:
+    def __init__(self, strategy: LibraryStrategy, pool: ThreadPoolExecutor) -> None:
         self.found, self.why = strategy.values(pool)
         self.infosets = None if strategy.profile is None else strategy.profile.infosets
 
@@ -53,16 +54,16 @@ class Valued:
         return values_at(self.found, self.infosets, seat, label)
 
 
-def values_at(found: InfosetValues, infosets: Any, seat: int, label: str) -> list[float | None] | None:
+def values_at(values: InfosetValues, infosets: Any, seat: int, label: str) -> list[float | None] | None:
     number = infosets.number_of(seat, label)
     if number is None:
         return None
     first, last = (int(x) for x in infosets.first[number : number + 2])
-    return [None if math.isnan(x) else x for x in found.values[first:last].tolist()]
+    return [None if math.isnan(x) else x for x in values.values[first:last].tolist()]
 
 
 def mean_value(p: Sequence[float], values: Sequence[float | None] | None) -> float | None:
-    """What the whole row is worth; actions that are never taken need no value."""
+    """The value of a row: the mean over its actions. Actions that are never taken need no value."""
     if values is None:
         return None
     total = 0.0
@@ -79,7 +80,7 @@ def mean_value(p: Sequence[float], values: Sequence[float | None] | None) -> flo
 class Experts:
     """Where the experts of a stitched strategy play."""
 
-    def __init__(self, strategy: Strategy, known: Iterable[str] = ("fold", "call", "raise")) -> None:
+    def __init__(self, strategy: LibraryStrategy, known: Iterable[str] = ("fold", "call", "raise")) -> None:
         self.kind, self.words, self.rules = "", list[str](), strategy.rules
         try:
             if strategy.stitching:
@@ -99,22 +100,18 @@ class Experts:
 
     def after(self, actions: Sequence[str]) -> str | None:
         """The expert that plays after some actions of the players, if it is known by them."""
-        return next(
-            (
-                word
-                for word, steps in self.lists
-                if len(actions) >= len(steps) and all(a in s for a, s in zip(actions, steps, strict=False))
-            ),
-            None,
-        )
+        for word, steps in self.lists:
+            if len(actions) >= len(steps) and all(a in s for a, s in zip(actions, steps, strict=False)):
+                return word
+        return None
 
     def holding(self, infoset: str) -> str | None:
         """The expert that plays an infoset, if it is known by what the seat holds."""
         private = getattr(self.rules, "private", None)
         if self.kind != "private" or private is None:
             return None
-        held, at = private(infoset)
-        return held if at >= self.begin and (not self.words or held in self.words) else None
+        card, at = private(infoset)
+        return card if at >= self.begin and (not self.words or card in self.words) else None
 
 
 # Chips and cards
@@ -151,8 +148,21 @@ def order_of(item: tuple[str, Any]) -> tuple[Any, ...]:
 # A node
 
 
+def node_at(
+    strategy: LibraryStrategy, steps: Sequence[str], words: Sequence[str], movers: Sequence[int], turn: int
+) -> Node:
+    """What all games say of a node. words: what each step was called; movers: whose it was; turn: who is to move."""
+    return {
+        "game": strategy.spec, "strategy": strategy.entry.id, "name": strategy.entry.name, "path": list(steps),
+        "steps": [{"word": word, "seat": mover} for word, mover in zip(words, movers, strict=True)],
+        "players": int(strategy.rules.players), "seat": max(turn, -1), "deal": None,
+        "kind": "end" if turn == TERMINAL else "chance" if turn == CHANCE else "decision",
+        "actions": [], "cells": [], "value": None, "why": "", "choices": None,
+    }  # fmt: skip
+
+
 def finish(
-    found: dict[str, Any], cells: list[dict[str, Any]], names: list[str], why: str, experts: Experts,
+    node: Node, cells: list[dict[str, Any]], names: list[str], why: str, experts: Experts,
     acted: Sequence[str], labels: dict[str, str] | None = None,
 ) -> None:  # fmt: skip
     """Put cells in place: shares of the range, how often each action is taken, what the seat expects."""
@@ -164,8 +174,8 @@ def finish(
         shares = [cell["weight"] / whole for cell in cells]
     for cell in cells:
         cell["weight"] = cell["weight"] / whole if whole > 0 else 0.0
-    order = sorted(names, key=_by_force)
-    found["actions"] = [
+    order = sorted(names, key=lambda name: {"fold": 0, "call": 1}.get(name, 2))  # the others as they come
+    node["actions"] = [
         {
             "name": name, "label": (labels or {}).get(name, name), "expert": experts.after([*acted, name]),
             "share": sum(x * cell["p"].get(name, 0.0) for x, cell in zip(shares, cells, strict=True)),
@@ -178,11 +188,6 @@ def finish(
             cell["values"] = [cell["values"].get(name) for name in order]
     worth = [(x, cell["value"]) for x, cell in zip(shares, cells, strict=True) if x > 0]
     known = bool(worth) and all(value is not None for _, value in worth)
-    found["value"] = sum(x * value for x, value in worth) if known else None
-    found["why"] = "" if known else why or "not computed: play never comes here"
-    found["cells"] = cells
-
-
-def _by_force(name: str) -> int:
-    """Fold, then call, then the others as they come."""
-    return {"fold": 0, "call": 1}.get(name, 2)
+    node["value"] = sum(x * value for x, value in worth) if known else None
+    node["why"] = "" if known else why or "not computed: play never comes here"
+    node["cells"] = cells

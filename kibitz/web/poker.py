@@ -1,4 +1,4 @@
-"""Poker by a definition, as the page shows it: all hands of all seats at one betting node on one board.
+"""Poker by a definition, as the web interface shows it: all hands of all seats at one betting node on one board.
 
 Nothing is scanned: for each decision on the way the strategy is asked once for all hands. How likely a seat holds a
 hand then follows by Bayes' rule from what all seats did, cards that meet left out, exactly for two and three seats.
@@ -24,8 +24,8 @@ from kibitz.poker.rules import betting
 from kibitz.poker.rules.betting import Bets
 from kibitz.poker.rules.cards import text_of
 from kibitz.poker.rules.rules import Poker
-from kibitz.web.library import Strategy
-from kibitz.web.nodes import MOST_ACTIONS, MOST_STEPS, Experts, Valued, finish, mean_value, rows_of
+from kibitz.web.library import LibraryStrategy
+from kibitz.web.nodes import MOST_ACTIONS, MOST_STEPS, Experts, Node, Valued, finish, mean_value, node_at, rows_of
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -35,7 +35,7 @@ RANKS = "23456789TJQKA"
 ROUNDS = ("preflop", "flop", "turn", "river")
 
 
-class Decision(NamedTuple):
+class BettingDecision(NamedTuple):
     """Where a seat acted."""
 
     seat: int
@@ -44,29 +44,28 @@ class Decision(NamedTuple):
     done: str
 
 
-class Place(NamedTuple):
+class BettingPosition(NamedTuple):
     """Where steps lead."""
 
     bets: Bets
     board: tuple[tuple[int, ...], ...]  # by round, without the rounds that have none
     done: str
-    decisions: list[tuple[Decision, int]]  # with the number of the action that was taken
+    decisions: list[tuple[BettingDecision, int]]  # with the number of the action that was taken
     movers: list[int]
     words: list[str]  # what each step was: call or check, raise or bet
 
 
-def teller_of(strategy: Strategy) -> PokerTeller | None:
-    """What tells of a strategy, if it is one of poker whose hands can be listed."""
+def poker_strategy(strategy: LibraryStrategy) -> PokerStrategy | None:
+    """A strategy with all its hands, if it is one of poker whose hands can be listed."""
     rules = strategy.rules
     if not isinstance(rules, Poker):
         return None
     known = rules.definition
     if comb(len(known.deck), known.hole) > MOST_HANDS:
         return None
-    held = strategy.__dict__.get("_poker")
-    if held is None:
-        held = strategy.__dict__["_poker"] = PokerTeller(strategy, rules)
-    return held
+    if "_poker" not in strategy.__dict__:
+        strategy.__dict__["_poker"] = PokerStrategy(strategy, rules)
+    return strategy.__dict__["_poker"]  # type: ignore[no-any-return]
 
 
 def label_of(action: str, facing: bool) -> str:
@@ -91,10 +90,10 @@ def naming(own: Sequence[str]) -> list[str]:
     return [class_of(cards)] if cards and min(cards) >= 0 else []
 
 
-class PokerTeller:
+class PokerStrategy:
     """All hands of a game, and rows of a strategy as they were asked for."""
 
-    def __init__(self, strategy: Strategy, rules: Poker) -> None:
+    def __init__(self, strategy: LibraryStrategy, rules: Poker) -> None:
         self.strategy, self.rules, self.definition = strategy, rules, rules.definition
         deck = list(self.definition.deck)
         self.hands = np.array(list(itertools.combinations(deck, self.definition.hole)), np.int64)
@@ -106,18 +105,18 @@ class PokerTeller:
         place = {name: k for k, name in enumerate(self.order)}
         self.class_number = np.array([place[name] for name in self.classes], np.int64)
         self.by_class = len(self.order) < len(self.classes)
-        self._rows: OrderedDict[Decision, Floats] = OrderedDict()
+        self._rows: OrderedDict[BettingDecision, Floats] = OrderedDict()
         self._lock = threading.Lock()
 
     # Where steps lead
 
-    def place(self, steps: Sequence[str]) -> Place:
+    def place(self, steps: Sequence[str]) -> BettingPosition:
         game = self.definition
         if len(steps) > MOST_STEPS:
             raise GameError("so many steps lead nowhere")
         bets, done = self._begun(betting.start(game), "")
         board: tuple[tuple[int, ...], ...] = ()
-        decisions: list[tuple[Decision, int]] = []
+        decisions: list[tuple[BettingDecision, int]] = []
         movers: list[int] = []
         words: list[str] = []
         for word in steps:
@@ -132,11 +131,11 @@ class PokerTeller:
                 offer = self.offer(bets)
                 if word not in offer:
                     raise GameError(f"{word:.40} cannot follow there: {', '.join(offer)} can")
-                decisions.append((Decision(bets.turn, offer, board, done), offer.index(word)))
+                decisions.append((BettingDecision(bets.turn, offer, board, done), offer.index(word)))
                 words.append(label_of(word, bets.paid[bets.turn] < max(bets.paid)))
                 bets, done = betting.act(game, bets, word), done + betting.letters(word)
             bets, done = self._begun(bets, done)
-        return Place(bets, board, done, decisions, movers, words)
+        return BettingPosition(bets, board, done, decisions, movers, words)
 
     def offer(self, bets: Bets) -> tuple[str, ...]:
         low, high = betting.raises(self.definition, bets)
@@ -162,7 +161,7 @@ class PokerTeller:
 
     # Rows and ranges
 
-    def rows(self, decision: Decision) -> Floats:
+    def rows(self, decision: BettingDecision) -> Floats:
         """[hands, actions]  what the seat does there; hands that meet the board have zeros."""
         with self._lock:
             if decision in self._rows:
@@ -171,26 +170,25 @@ class PokerTeller:
         alive = np.flatnonzero(self.alive(decision.board))
         shown = "".join(f" {text_of(group)}" for group in decision.board)
         labels = [f"{self.texts[k]}{shown}:{decision.done}" for k in alive.tolist()]
-        found = np.zeros((len(self.hands), len(decision.actions)))
-        found[alive] = rows_of(self.strategy, decision.seat, labels, decision.actions)
+        rows = np.zeros((len(self.hands), len(decision.actions)))
+        rows[alive] = rows_of(self.strategy, decision.seat, labels, decision.actions)
         with self._lock:
-            self._rows[decision] = found
+            self._rows[decision] = rows
             while len(self._rows) > KEPT:
                 self._rows.popitem(last=False)
-        return found
+        return rows
 
     def alive(self, board: tuple[tuple[int, ...], ...]) -> Bools:
         """[hands]  those that do not meet the board."""
         shown = [card for group in board for card in group]
-        free: Bools = self.holds[:, shown].sum(axis=1) == 0
-        return free
+        return np.asarray(self.holds[:, shown].sum(axis=1) == 0)
 
-    def reach(self, place: Place) -> Floats:
+    def reach(self, place: BettingPosition) -> Floats:
         """[seats, hands]  how likely each seat does what it did if it holds a hand."""
-        found = np.tile(self.alive(place.board).astype(np.float64), (self.definition.players, 1))
+        reach = np.tile(self.alive(place.board).astype(np.float64), (self.definition.players, 1))
         for decision, action in place.decisions:
-            found[decision.seat] *= self.rows(decision)[:, action]
-        return found
+            reach[decision.seat] *= self.rows(decision)[:, action]
+        return reach
 
     def weights(self, reach: Floats) -> Floats:
         """[seats, hands]  the same with all ways in which the others can hold cards that do not meet: up to a factor
@@ -207,8 +205,8 @@ class PokerTeller:
         counted card by card among what a hand leaves, and those that are the same hand were counted twice so."""
         hands, every = self.hands, np.arange(len(self.hands))
         if self.definition.hole == 1:
-            found: Floats = (one.sum() - one) * (two.sum() - two) - ((one * two).sum() - one * two)
-            return np.maximum(found, 0.0)
+            product: Floats = (one.sum() - one) * (two.sum() - two) - ((one * two).sum() - one * two)
+            return np.maximum(product, 0.0)
         a, b = hands.T
         left, totals = [], []
         for weight in (one, two, one * two):
@@ -219,13 +217,12 @@ class PokerTeller:
             rest = by_card[None, :] - pair[a] - pair[b]  # [hands, cards]  with a card, and none of the hand's
             rest[every, a] = rest[every, b] = 0.0
             left.append(rest)
-        apart: Floats = np.maximum(totals[0] * totals[1] - (left[0] * left[1]).sum(axis=1) + totals[2], 0.0)
-        return apart
+        return np.asarray(np.maximum(totals[0] * totals[1] - (left[0] * left[1]).sum(axis=1) + totals[2], 0.0))
 
     def _free(self, other: Floats) -> Floats:
         """[hands]  the sum over hands of another that do not meet a hand: all, less those with a card of it."""
-        found: Floats = other.sum() - self.holds @ (self.holds.T @ other)
-        return np.maximum(found + other * (self.definition.hole - 1), 0.0)
+        free: Floats = other.sum() - self.holds @ (self.holds.T @ other)
+        return np.maximum(free + other * (self.definition.hole - 1), 0.0)
 
     # What is shown
 
@@ -243,24 +240,19 @@ class PokerTeller:
         experts = Experts(self.strategy)
         acted = [word for word, mover in zip(steps, place.movers, strict=True) if mover != CHANCE]
         total = float(weight[0].sum() / even) if players <= 3 and even > 0 else None
-        found: dict[str, Any] = {
-            "game": self.strategy.spec, "strategy": self.strategy.entry.id, "name": self.strategy.entry.name,
-            "path": list(steps), "players": players,
-            "steps": [{"word": w, "seat": m} for w, m in zip(place.words, place.movers, strict=True)],
-            "kind": "end" if bets.turn == TERMINAL else "chance" if bets.turn == CHANCE else "decision",
-            "seat": max(bets.turn, -1), "layout": self.layout, "board": [text_of(group) for group in place.board],
-            "deal": None, "facts": self.facts(bets), "expert": experts.after(acted), "actions": [], "cells": [],
-            "value": None, "why": "", "choices": None, "reach": total,
+        shown = node_at(self.strategy, steps, place.words, place.movers, bets.turn) | {
+            "layout": self.layout, "board": [text_of(group) for group in place.board], "facts": self.facts(bets),
+            "expert": experts.after(acted), "reach": total,
             "reach_all": None if total is None else total * self._board_chance(place.board),
             "ranges": [self._range(seat, weight[seat]) for seat in range(players)],
         }  # fmt: skip
         if bets.turn == CHANCE:
             gone = {card for group in place.board for card in group}
-            found["choices"] = {"due": self.definition.board[bets.round],
+            shown["choices"] = {"due": self.definition.board[bets.round],
                                 "deck": [NAMES[card] for card in self.definition.deck if card not in gone]}  # fmt: skip
         elif bets.turn != TERMINAL:
-            self._decision(found, place, weight[bets.turn], Valued(self.strategy, pool), experts, acted)
-        return found
+            self._decision(shown, place, weight[bets.turn], Valued(self.strategy, pool), experts, acted)
+        return shown
 
     @property
     def layout(self) -> str:
@@ -288,12 +280,12 @@ class PokerTeller:
         return {"seat": seat, "layout": self.layout, "cells": [{"name": name, "weight": x} for name, x in alive]}
 
     def _decision(
-        self, found: dict[str, Any], place: Place, weight: Floats, valued: Valued, experts: Experts,
+        self, node: Node, place: BettingPosition, weight: Floats, valued: Valued, experts: Experts,
         acted: Sequence[str],
     ) -> None:  # fmt: skip
         """Add what the seat to move does, class by class: of the hands of a class the mean, by how likely they are."""
         seat, offer = place.bets.turn, self.offer(place.bets)
-        rows = self.rows(Decision(seat, offer, place.board, place.done))
+        rows = self.rows(BettingDecision(seat, offer, place.board, place.done))
         alive = self.alive(place.board)
         counts = np.bincount(self.class_number, alive, minlength=len(self.order))
         by_class = np.bincount(self.class_number, weight, minlength=len(self.order))
@@ -317,26 +309,26 @@ class PokerTeller:
             })  # fmt: skip
         facing = place.bets.paid[seat] < max(place.bets.paid)
         labels = {name: label_of(name, facing) for name in offer}
-        finish(found, cells, list(offer), valued.why, experts, acted, labels)
+        finish(node, cells, list(offer), valued.why, experts, acted, labels)
 
     def _values(
         self, seat: int, rest: str, alive: Bools, share: Floats, valued: Valued
     ) -> dict[int, list[float | None]]:
-        """What actions are worth, class by class."""
-        found: dict[int, list[float | None]] = {}
+        """Values of actions, class by class."""
+        sums: dict[int, list[float | None]] = {}
         weights: dict[int, float] = {}
         for hand in np.flatnonzero(alive).tolist():
             values = valued.at(seat, f"{self.texts[hand]}{rest}")
             number = int(self.class_number[hand])
             if values is None:
                 continue
-            if number not in found:
-                found[number], weights[number] = [None if x is None else 0.0 for x in values], 0.0
+            if number not in sums:
+                sums[number], weights[number] = [None if x is None else 0.0 for x in values], 0.0
             weights[number] += float(share[hand])
             for a, value in enumerate(values):
-                before = found[number][a]
-                found[number][a] = None if value is None or before is None else before + float(share[hand]) * value
-        return {k: [None if x is None or weights[k] <= 0 else x / weights[k] for x in of] for k, of in found.items()}
+                before = sums[number][a]
+                sums[number][a] = None if value is None or before is None else before + float(share[hand]) * value
+        return {k: [None if x is None or weights[k] <= 0 else x / weights[k] for x in of] for k, of in sums.items()}
 
 
 def _rank(name: str) -> tuple[Any, ...]:

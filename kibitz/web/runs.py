@@ -1,7 +1,7 @@
-"""Runs as the page shows them: how gaps fall, what players won from each other, how tournaments converge, and the
-strategies that runs have left.
+"""Runs as the web interface shows them: how NashConv falls, what players won from each other, how tournaments
+converge, and the strategies that runs have left.
 
-Checkpoints and tournaments are read by their manifests, logs of looks (`kibitz solve --log`) and results
+Checkpoints and tournaments are read by their manifests, logs of evaluations (`kibitz solve --log`) and results
 (`kibitz crosstable --json`, `kibitz match --json`, `kibitz dealer --log`) as text, with sizes that are checked first.
 Whoever wrote these files may have written anything: what is no number is left out.
 """
@@ -29,20 +29,20 @@ def number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
-        found = float(value)
+        finite = float(value)
     except OverflowError:  # a whole number that no float holds
         return None
-    return found if math.isfinite(found) else None
+    return finite if math.isfinite(finite) else None
 
 
 def listed(library: Library) -> list[dict[str, Any]]:
     """All runs with a line each, the latest first. Files that are none of ours are left out."""
-    found = []
-    held, library.read = library.read, {}
+    lines = []
+    earlier, library.read = library.read, {}
     for entry in [*library.runs(), *(each for each in library.strategies() if each.kind in STRATEGIES)]:
         key = _state(entry)
-        before = held.get(entry.id)
-        if before is None or before[0] != key:  # the page asks every other second: what has not changed is not read
+        before = earlier.get(entry.id)
+        if before is None or before[0] != key:  # clients ask every other second: what has not changed is not read
             try:
                 before = key, run(entry)
             except KibitzError:
@@ -51,8 +51,8 @@ def listed(library: Library) -> list[dict[str, Any]]:
         read = before[1]
         if read is None:
             continue
-        found.append({key: read[key] for key in ("id", "name", "kind", "game", "about", "last", "changed")})
-    return sorted(found, key=lambda each: -each["changed"])
+        lines.append({key: read[key] for key in ("id", "name", "kind", "game", "about", "last", "changed")})
+    return sorted(lines, key=lambda each: -each["changed"])
 
 
 def _state(entry: Entry) -> tuple[Any, ...]:
@@ -69,19 +69,12 @@ def _state(entry: Entry) -> tuple[Any, ...]:
 def run(entry: Entry) -> dict[str, Any]:
     """One run, with its points or its table."""
     head = {"id": entry.id, "name": entry.name, "game": entry.game, "changed": entry.changed, "about": "", "last": None}
-    if entry.kind == "checkpoint":
-        return head | _checkpoint(entry)
-    if entry.kind == "tournament":
-        return head | _tournament(entry)
-    if entry.kind in STRATEGIES:
-        return head | _strategy(entry)
+    artefacts = {"checkpoint": _checkpoint, "tournament": _tournament, **dict.fromkeys(STRATEGIES, _strategy)}
+    if entry.kind in artefacts:
+        return head | artefacts[entry.kind](entry)
     assert entry.path is not None
     text = store.read_bytes(entry.path, MOST_BYTES).decode("utf-8", "replace")
-    if entry.kind == ".jsonl":
-        return head | _log(text)
-    if entry.kind == ".log":
-        return head | _dealt(text)
-    return head | _result(text)
+    return head | {".jsonl": _log, ".log": _dealt}.get(entry.kind, _result)(text)
 
 
 # Curves
@@ -95,17 +88,14 @@ def thinned(points: list[list[float]]) -> list[list[float]]:
     return [points[round(k * step)] for k in range(MOST_POINTS)]
 
 
-def _curve(looks: Iterable[tuple[Any, Any, Any]], until: Any = None) -> dict[str, Any]:
-    """Points (iteration, seconds, gap) of a run."""
-    points = []
-    for look in looks:
-        iteration, seconds, gap = map(number, look)
-        if iteration is not None and seconds is not None and gap is not None and gap >= 0.0:
-            points.append([iteration, seconds, gap])
+def _curve(rows: Iterable[tuple[Any, Any, Any]], until: Any = None, what: str = "NashConv") -> dict[str, Any]:
+    """A curve of (iteration, seconds, NashConv or another distance); rows that are no numbers are left out."""
+    numbers = (list(map(number, row)) for row in rows)
+    points = [[x for x in row if x is not None] for row in numbers if None not in row]
+    points = [row for row in points if what != "NashConv" or row[2] >= 0.0]
     last = points[-1] if points else None
     return {
-        "kind": "curve", "points": thinned(points), "goal": number(until),
-        "axes": ["iterations", "seconds", "NashConv"],
+        "kind": "curve", "points": thinned(points), "goal": number(until), "axes": ["iterations", "seconds", what],
         "last": None if last is None else {"iteration": last[0], "seconds": last[1], "gap": last[2]},
     }  # fmt: skip
 
@@ -127,8 +117,8 @@ def _strategy(entry: Entry) -> dict[str, Any]:
     """What a run has left: its solver, its iterations and the last NashConv, if that is known."""
     meta = entry.meta
     iterations, gap = number(meta.get("iterations")), number(meta.get("nash_conv"))
-    made = str(meta.get("solver") or meta.get("abstraction") or "")[:200]
-    parts = [entry.kind, made, "" if iterations is None else f"{int(iterations):,} iterations"]
+    how = str(meta.get("solver") or meta.get("abstraction") or "")[:200]
+    parts = [entry.kind, how, "" if iterations is None else f"{int(iterations):,} iterations"]
     return {
         "kind": "strategy", "about": ", ".join(part for part in parts if part),
         "last": None if gap is None else {"iteration": iterations, "seconds": None, "gap": gap},
@@ -143,8 +133,8 @@ def _log(text: str) -> dict[str, Any]:
         except (ValueError, RecursionError):
             continue  # a line that is being written
         if isinstance(said, dict) and {"iteration", "seconds"} <= said.keys():
-            found = said.get("nash_conv", said.get("gap"))  # version 0.1.0 wrote "gap"
-            looks += [(said["iteration"], said["seconds"], found)] if found is not None else []
+            gap = said.get("nash_conv", said.get("gap"))  # version 0.1.0 wrote "gap"
+            looks += [(said["iteration"], said["seconds"], gap)] if gap is not None else []
     if not looks:
         raise ArtefactError("this file is no log of a run")
     return {"about": "log", **_curve(looks)}
@@ -153,19 +143,12 @@ def _log(text: str) -> dict[str, Any]:
 def _tournament(entry: Entry) -> dict[str, Any]:
     """How much values still change, iteration by iteration."""
     meta = entry.meta
-    points: list[list[float]] = []
     steps = meta.get("steps")
-    for step in steps if isinstance(steps, list) else []:
-        if isinstance(step, list) and len(step) == 5:
-            change, seconds = number(step[2]), number(step[4])
-            if change is not None and seconds is not None:
-                points.append([float(len(points) + 1), seconds, change])
-    last = points[-1] if points else None
+    listed = [step for step in steps if isinstance(step, list) and len(step) == 5] if isinstance(steps, list) else []
+    known = [(step[4], step[2]) for step in listed if number(step[4]) is not None and number(step[2]) is not None]
     return {
-        "kind": "curve", "points": thinned(points), "goal": number(meta.get("tolerance")),
-        "axes": ["iterations", "seconds", "change"], "about": str(meta.get("algorithm", ""))[:200],
-        "game": str(meta.get("tournament", ""))[:200],
-        "last": None if last is None else {"iteration": last[0], "seconds": last[1], "gap": last[2]},
+        "about": str(meta.get("algorithm", ""))[:200], "game": str(meta.get("tournament", ""))[:200],
+        **_curve([(k, *row) for k, row in enumerate(known, 1)], meta.get("tolerance"), "change"),
     }  # fmt: skip
 
 
@@ -191,8 +174,8 @@ def _crosstable(said: dict[str, Any]) -> dict[str, Any]:
         raise ArtefactError("this crosstable is damaged")
 
     def column(name: str) -> list[float | None]:
-        given = said.get(name)
-        return [number(x) for x in given[: len(names)]] if isinstance(given, list) else [None] * len(names)
+        figures = said.get(name)
+        return [number(x) for x in figures[: len(names)]] if isinstance(figures, list) else [None] * len(names)
 
     return {
         "kind": "crosstable", "about": f"crosstable of {len(names)}", "game": str(said.get("game", ""))[:200],
@@ -236,18 +219,14 @@ def _dealt(text: str) -> dict[str, Any]:
             continue
         hands += 1
         for name, x in zip(names, values, strict=True):
-            held = sums.setdefault(name[:80], [0.0, 0.0, 0.0])
-            held[0], held[1], held[2] = held[0] + 1, held[1] + x, held[2] + x * x
+            tally = sums.setdefault(name[:80], [0.0, 0.0, 0.0])
+            tally[0], tally[1], tally[2] = tally[0] + 1, tally[1] + x, tally[2] + x * x
     rows = []
     for name, (count, total, squares) in list(sums.items())[:MOST_NAMES]:
         score = scored(int(count), total, squares).data()
         rows.append({"name": name, "mean": score["mean"], "interval": score["interval"]})
     return {
-        "kind": "match",
-        "about": f"match of {hands:,} hands",
-        "rows": rows,
-        "deals": hands,
-        "last": None,
+        "kind": "match", "about": f"match of {hands:,} hands", "rows": rows, "deals": hands, "last": None,
         "game": game,
     }
 
@@ -261,12 +240,12 @@ def crosstable(library: Library, ids: list[str]) -> dict[str, Any]:
 
     if not 2 <= len(ids) <= 8 or len(set(ids)) < len(ids):
         raise GameError("choose from two to eight different strategies")
-    held = [library.strategy(id) for id in ids]
-    if len({each.spec for each in held}) > 1:
+    strategies = [library.strategy(id) for id in ids]
+    if len({each.spec for each in strategies}) > 1:
         raise GameError("the strategies play different games")
-    profiles = [each.profile for each in held]
+    profiles = [each.profile for each in strategies]
     if any(profile is None or profile.infosets.columns > 2_000_000 for profile in profiles):
         raise GameError("not computed: one of the strategies is too large for an exact crosstable; use kibitz match")
-    names = [f"{k + 1}. {each.entry.name}" for k, each in enumerate(held)]
-    table = play(held[0].rules, {name: p for name, p in zip(names, profiles, strict=True) if p is not None})
+    names = [f"{k + 1}. {each.entry.name}" for k, each in enumerate(strategies)]
+    table = play(strategies[0].rules, {name: p for name, p in zip(names, profiles, strict=True) if p is not None})
     return {"id": "", "name": "crosstable", "changed": 0.0, **_crosstable({**table.data(), "unit": "chips"})}

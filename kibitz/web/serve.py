@@ -21,19 +21,19 @@ LAST = 3  # seconds that requests have when the server stops
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens; a port that is taken is said in a sentence."""
+    """A socket that listens; a port that is taken is an error in a sentence."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((host, port))
+        listening.bind((host, port))
     except OSError as error:
-        made.close()
+        listening.close()
         raise ArtefactError(
             f"port {port} of {host} cannot be used ({error.strerror or error}): choose another with --port"
         ) from None
-    made.listen(WAITING)
-    return made
+    listening.listen(WAITING)
+    return listening
 
 
 def settings(app: Any) -> Any:
@@ -76,17 +76,24 @@ def _open(address: str, tell: Callable[[str], None]) -> None:
     import webbrowser
 
     try:
-        found = webbrowser.open(address)
+        opened = webbrowser.open(address)
     except (webbrowser.Error, OSError):
-        found = False
-    if not found:
+        opened = False
+    if not opened:
         tell("No browser was found here: open the address in one.")
 
 
-def serve(folder: Path, host: str, port: int, show: bool, games: Sequence[str], tell: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C. show: open the page in a browser; games: that the user names."""
+def serve(
+    folder: str | Path = ".", host: str = "127.0.0.1", port: int = 8000, show: bool = True, games: Sequence[str] = (),
+    tell: Callable[[str], None] = print,
+) -> None:  # fmt: skip
+    """Serve the web interface until Ctrl-C: strategies and runs that are saved in a folder.
+
+    show: open it in a browser; games: of your own, such as my_game.py:MyGame; tell: prints a line.
+    """
     import uvicorn
 
+    folder = Path(folder)
     library = Library(folder, games)
     listening = bound(host, port)
     port = int(listening.getsockname()[1])

@@ -1,7 +1,7 @@
 """A seat for a person, step by step: a table stands still until the person acts, and nothing waits in a thread.
 
 Hands are those of the game's machine (`machine.hand(seed, number)`), and the numbers that agents draw with are those of
-a match, so a table can be dealt and replayed anywhere. What a client is told (`Table.data`) is made from what the
+a match, so a table can be dealt and replayed anywhere. What a client gets (`WebTable.data`) is made from what the
 person's seat knows alone: its `View`, the payoff, and what is public.
 """
 
@@ -21,12 +21,13 @@ from kibitz.evaluate.score import scored
 from kibitz.games.machine import Hand
 from kibitz.games.protocol import CHANCE, TERMINAL, Action
 from kibitz.games.views import View, view_of
-from kibitz.play.teller import teller_of
-from kibitz.toepen.rules import NUMBERS, Toepen
-from kibitz.toepen.teller import VERBS
-from kibitz.toepen.teller import events as moves_of
+from kibitz.play.renderer import renderer_of
+from kibitz.toepen.renderer import VERBS
+from kibitz.toepen.rules import Toepen
+from kibitz.toepen.states import NUMBERS
+from kibitz.toepen.states import events as moves_of
 from kibitz.web import look
-from kibitz.web.library import Library, Missing, Strategy
+from kibitz.web.library import Library, LibraryStrategy, Missing
 from kibitz.web.nodes import calm_words, facts_of, paid_of, rows_of
 from kibitz.web.poker import naming
 
@@ -49,7 +50,7 @@ class Stale(KibitzError):
 
 
 @dataclass
-class Choice:
+class TableChoice:
     """A decision."""
 
     view: View
@@ -59,7 +60,7 @@ class Choice:
 
 
 @dataclass
-class Played:
+class TableHand:
     """The hand at a table."""
 
     number: int
@@ -68,29 +69,29 @@ class Played:
     state: Any
     numbers: Iterator[float]
     events: list[dict[str, Any]] = field(default_factory=list)
-    choices: list[Choice] = field(default_factory=list)
-    notes: dict[int, list[tuple[Choice, list[float]]]] = field(default_factory=dict)  # by seat, of the others
+    choices: list[TableChoice] = field(default_factory=list)
+    notes: dict[int, list[tuple[TableChoice, list[float]]]] = field(default_factory=dict)  # by seat, of the others
     public: tuple[str, ...] = ()
     payoffs: list[float] | None = None
 
 
-class Table:
+class WebTable:
     """A person and agents. The person is in seat 0 in the first hand, and a seat further in each next."""
 
-    def __init__(self, id: str, strategies: Sequence[Strategy], opponents: Sequence[Agent], seed: int) -> None:
+    def __init__(self, id: str, strategies: Sequence[LibraryStrategy], opponents: Sequence[Agent], seed: int) -> None:
         self.id, self.seed, self.strategies, self.opponents = id, seed, list(strategies), list(opponents)
         first = strategies[0]
         self.rules: Any = first.rules
         self.spec, self.machine = first.spec, first.machine
         self.players = int(self.rules.players)
         self.has_view = hasattr(self.rules, "view")
-        self.teller = teller_of(self.rules, signs=True)
+        self.renderer = renderer_of(self.rules, signs=True)
         self.lock = threading.Lock()
         self.hands, self.score, self.squares = 0, 0.0, 0.0
         self.reviewed: tuple[int, dict[str, Any]] | None = None
         self.touched = 0.0
         self.failed = False  # an opponent did not answer: whoever is to act there, it is not the person
-        self.help = self.teller.help(View(0, (), (), ("call",)))
+        self.help = self.renderer.help(View(0, (), (), ("call",)))
         self.now = self._dealt()
 
     # A hand
@@ -99,12 +100,12 @@ class Table:
         """Who sits in each seat in a hand: 0 is the person, the others follow in order."""
         return [(seat - number) % self.players for seat in range(self.players)]
 
-    def _dealt(self) -> Played:
+    def _dealt(self) -> TableHand:
         """A new hand, played up to the person's first decision."""
         number = self.hands
         seat = self.seating(number).index(0)
         deal = Hand(self.rules, self.seed, number) if self.machine is None else self.machine.hand(self.seed, number)
-        now = Played(number, seat, deal, deal.start(), draws(deal.after))
+        now = TableHand(number, seat, deal, deal.start(), draws(deal.after))
         for at, player in enumerate(self.seating(number)):
             if player:
                 now.notes[at] = []
@@ -112,7 +113,7 @@ class Table:
         self._hear(now, CHANCE)
         return self._run(now)
 
-    def _run(self, now: Played) -> Played:
+    def _run(self, now: TableHand) -> TableHand:
         """Go on until the person is to decide, or the hand is over."""
         seating = self.seating(now.number)
         while (turn := self.rules.turn(now.state)) != TERMINAL:
@@ -129,20 +130,20 @@ class Table:
                 self.failed = True
                 raise
             at = chosen(probabilities, next(now.numbers))
-            choice = Choice(view, at, len(now.events), calm_words(now.state, turn))
+            choice = TableChoice(view, at, len(now.events), calm_words(now.state, turn))
             now.notes[turn].append((choice, probabilities))
             self._take(now, turn, view.choices[at])
         self._over(now, seating)
         return now
 
-    def _take(self, now: Played, turn: int, action: Action) -> None:
+    def _take(self, now: TableHand, turn: int, action: Action) -> None:
         calm = calm_words(now.state, turn)
         now.state = self.rules.after(now.state, action)
         self._hear(now, turn, calm)
         if turn == now.seat and not self.has_view:  # what others did is not known to be seen; one's own moves are
             now.events.append({"seat": turn, "word": str(action), "text": self._said(str(action))})
 
-    def _hear(self, now: Played, mover: int, calm: dict[str, str] | None = None) -> None:
+    def _hear(self, now: TableHand, mover: int, calm: dict[str, str] | None = None) -> None:
         """Write down what is new to all: the first word is the mover's, what comes with it is nobody's, or, in
         Toepen, where moves without a choice are made at once, his whose turn it was."""
         public = view_of(self.rules, now.state, now.seat).public
@@ -154,7 +155,7 @@ class Table:
             now.events.append({"seat": movers[k], "word": word, "text": text})
         now.public = public
 
-    def _over(self, now: Played, seating: Sequence[int]) -> None:
+    def _over(self, now: TableHand, seating: Sequence[int]) -> None:
         now.payoffs = [float(x) for x in self.rules.payoff(now.state)]
         for at, player in enumerate(seating):
             if player:
@@ -177,7 +178,7 @@ class Table:
         if action not in view.actions:
             raise GameError(f"{action!r:.60} is none of the actions")
         at = view.actions.index(action)
-        now.choices.append(Choice(view, at, len(now.events), calm_words(now.state, now.seat)))
+        now.choices.append(TableChoice(view, at, len(now.events), calm_words(now.state, now.seat)))
         next(now.numbers)  # a match draws for each decision
         self._take(now, now.seat, view.choices[at])
         self._run(now)
@@ -192,7 +193,7 @@ class Table:
             raise GameError("this table has had its hands: open another")
         self.now = self._dealt()
 
-    # What the person is told
+    # What the person gets to know
 
     def names(self, number: int) -> list[str]:
         return ["you" if p == 0 else self.opponents[p - 1].name for p in self.seating(number)]
@@ -213,10 +214,10 @@ class Table:
             "actions": [] if done else self._offered(view), "sizes": None if done else sizes_of(view),
             "payoff": now.payoffs[now.seat] if now.payoffs is not None else None,
             "score": {"hands": self.hands, "total": self.score, **tally.data()},
-            "help": self.help, "strategies": [held.entry.id for held in self.strategies],
+            "help": self.help, "strategies": [strategy.entry.id for strategy in self.strategies],
         }  # fmt: skip
 
-    def _private(self, now: Played, view: View) -> list[str]:
+    def _private(self, now: TableHand, view: View) -> list[str]:
         """What the person holds; in a game without `view` the infoset, or the last one where another is to move."""
         if view.private or self.has_view or not now.choices:
             return list(view.private)
@@ -225,7 +226,7 @@ class Table:
     def _said(self, word: str) -> str:
         """A public word as players say it."""
         sized = SIZED.fullmatch(word)
-        return f"raise to {sized[1]}" if sized else self.teller.action(word)
+        return f"raise to {sized[1]}" if sized else self.renderer.action(word)
 
     def _offered(self, view: View) -> list[dict[str, str]]:
         many = len(view.actions) > MOST_LISTED
@@ -243,31 +244,27 @@ class Table:
         if self.reviewed is not None and self.reviewed[0] == now.number:
             return self.reviewed[1]
         strategy = self.strategies[0]
-        found = {
+        answer = {
             "hand": now.number, "name": strategy.entry.name, "would": self._would(now, strategy),
             "belief": self._belief(now, strategy), "shown": self._shown(now),
         }  # fmt: skip
-        self.reviewed = now.number, found
-        return found
+        self.reviewed = now.number, answer
+        return answer
 
-    def _would(self, now: Played, strategy: Strategy) -> list[dict[str, Any]]:
-        found = []
-        for choice in now.choices:
-            view = choice.view
-            if len(view.actions) > MOST_LISTED:
-                continue
-            p = rows_of(strategy, now.seat, [view.infoset], view.actions)[0].tolist()
-            found.append(self._row(now, choice, p))
-        return found
+    def _would(self, now: TableHand, strategy: LibraryStrategy) -> list[dict[str, Any]]:
+        listed = [choice for choice in now.choices if len(choice.view.actions) <= MOST_LISTED]
+        views = (choice.view for choice in listed)
+        rows = (rows_of(strategy, now.seat, [view.infoset], view.actions)[0].tolist() for view in views)
+        return [self._row(now, choice, row) for choice, row in zip(listed, rows, strict=True)]
 
-    def _row(self, now: Played, choice: Choice, p: list[float]) -> dict[str, Any]:
+    def _row(self, now: TableHand, choice: TableChoice, p: list[float]) -> dict[str, Any]:
         """A decision as a review shows it."""
         actions = choice.view.actions
         said = [event["text"] for event in now.events[: choice.said]]
         return {"after": said, "actions": [choice.calm.get(a, self._said(a)) for a in actions],
                 "names": list(actions), "p": p, "chosen": choice.action}  # fmt: skip
 
-    def _belief(self, now: Played, strategy: Strategy) -> dict[str, Any]:
+    def _belief(self, now: TableHand, strategy: LibraryStrategy) -> dict[str, Any]:
         """How likely the profile thinks each of the person's holdings, by what is public alone: what the opponents
         hold is left out, as it may never be shown."""
         if not self.has_view:
@@ -281,76 +278,68 @@ class Table:
         if at is None:
             # Of the person's last decision: at the end of a hand of tricks nothing is left to be believed.
             before = len(now.choices[-1].view.public) if now.choices else len(steps)
-            said = self.teller.thoughts(strategy.agent, View(next(iter(now.notes)), (), tuple(steps[:before])))
+            said = self.renderer.thoughts(strategy.agent, View(next(iter(now.notes)), (), tuple(steps[:before])))
             return {"layout": "text", "text": said or ["The hands of this game are too many to list."], "cells": []}
-        held = at[now.seat]
-        name = next((cell["name"] for cell in held["cells"] if cell["name"] in _namings(own)), " ".join(own))
-        top = sorted(held["cells"], key=lambda cell: -cell["weight"])[:TOP]
-        return {**held, "own": name, "top": top, "text": []}
+        belief = at[now.seat]
+        names = {" ".join(own), "".join(own), *naming(own)}  # what ranges may call the holding
+        name = next((cell["name"] for cell in belief["cells"] if cell["name"] in names), " ".join(own))
+        top = sorted(belief["cells"], key=lambda cell: -cell["weight"])[:TOP]
+        return {**belief, "own": name, "top": top, "text": []}
 
-    def _shown(self, now: Played) -> list[dict[str, Any]]:
+    def _shown(self, now: TableHand) -> list[dict[str, Any]]:
         """The decisions of those whose cards were shown."""
         public = " ".join(view_of(self.rules, now.state, now.seat).public)
-        found = []
+        shown = []
         for seat, notes in now.notes.items():
             private = view_of(self.rules, now.state, seat).private
-            if not private or (f"seat {seat} shows {''.join(private)}" not in public and not _all_out(private, now)):
+            out = set(private) <= {event["word"] for event in now.events}  # all was played openly, as in tricks
+            if not private or (f"seat {seat} shows {''.join(private)}" not in public and not out):
                 continue
             rows = [self._row(now, choice, p) for choice, p in notes if len(choice.view.actions) <= MOST_LISTED]
-            found.append({"seat": seat, "name": self.names(now.number)[seat], "held": list(private), "rows": rows})
-        return found
-
-
-def _namings(own: Sequence[str]) -> set[str]:
-    """How ranges may call a holding."""
-    return {" ".join(own), "".join(own), *naming(own)}
-
-
-def _all_out(private: Sequence[str], now: Played) -> bool:
-    """Whether all that a seat held was played openly, as cards of a trick are."""
-    return bool(private) and set(private) <= {event["word"] for event in now.events}
+            shown.append({"seat": seat, "name": self.names(now.number)[seat], "held": list(private), "rows": rows})
+        return shown
 
 
 def sizes_of(view: View) -> list[int] | None:
     """The least and the most of a raise without limit, where the sizes are too many for buttons."""
     if len(view.actions) <= MOST_LISTED:
         return None
-    sizes = [int(found[1]) for name in view.actions if (found := SIZED.fullmatch(name))]
+    sizes = [int(sized[1]) for name in view.actions if (sized := SIZED.fullmatch(name))]
     return [min(sizes), max(sizes)] if sizes else None
 
 
-class Tables:
+class WebTables:
     """All tables of a server."""
 
     def __init__(self, library: Library, most: int = MOST_TABLES, idle: float = IDLE,
                  clock: Callable[[], float] = time.monotonic) -> None:  # fmt: skip
         self.library, self.most, self.idle, self.clock = library, most, idle, clock
-        self._tables: dict[str, Table] = {}
+        self._tables: dict[str, WebTable] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._tables)
 
-    def open(self, opponents: Sequence[str], seed: int | None = None, seconds: float = 1.0) -> Table:
+    def open(self, opponents: Sequence[str], seed: int | None = None, seconds: float = 1.0) -> WebTable:
         """A new table. opponents: ids of strategies, one for all seats or one for each; search:ID searches from it."""
         self._make_room()
-        held = [self.library.strategy(id.removeprefix("search:")) for id in opponents]
-        if not held:
+        strategies = [self.library.strategy(id.removeprefix("search:")) for id in opponents]
+        if not strategies:
             raise GameError("name an opponent")
-        others = int(held[0].rules.players) - 1
-        if len({each.spec for each in held}) > 1:
+        others = int(strategies[0].rules.players) - 1
+        if len({each.spec for each in strategies}) > 1:
             raise GameError("the opponents play different games")
-        if len(held) not in (1, others):
-            raise GameError(f"{held[0].spec} has {others} seats for opponents: name one for all, or one for each")
+        if len(strategies) not in (1, others):
+            raise GameError(f"{strategies[0].spec} has {others} seats for opponents: name one for all, or one for each")
         named = list(opponents) * (others if len(opponents) == 1 else 1)
-        held = held * (others if len(held) == 1 else 1)
+        strategies = strategies * (others if len(strategies) == 1 else 1)
         agents = [
             self.library.searcher(id.removeprefix("search:"), seconds) if id.startswith("search:") else each.agent
-            for id, each in zip(named, held, strict=True)
+            for id, each in zip(named, strategies, strict=True)
         ]
         # All 64 bits that deals come from: fewer could be tried one by one by who has seen a few hands.
         seed = secrets.randbits(64) if seed is None else seed
-        table = Table(secrets.token_urlsafe(9), held, agents, seed)
+        table = WebTable(secrets.token_urlsafe(9), strategies, agents, seed)
         table.touched = self.clock()
         with self._lock:
             self._tables[table.id] = table
@@ -364,13 +353,12 @@ class Tables:
             if len(self._tables) >= self.most:
                 raise Busy(f"all {self.most} tables are taken: leave one, or come back later")
 
-    def table(self, id: str) -> Table:
+    def table(self, id: str) -> WebTable:
         with self._lock:
-            found = self._tables.get(id)
-            if found is None:
+            if id not in self._tables:
                 raise Missing("that table is gone; open another")
-            found.touched = self.clock()
-            return found
+            self._tables[id].touched = self.clock()
+            return self._tables[id]
 
     def close(self, id: str) -> None:
         with self._lock:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kibitz.bench import peers
-from kibitz.bench.peers import FIGURES, GAMES, PEERS, TARGETS, Measurement, Work, measure, race, rate
+from kibitz.bench.peers import FIGURES, GAMES, PEERS, TARGETS, Measurement, TimedWork, measure, race, rate
 
 SOLVERS = ["OpenSpiel", "LiteEFG", "NoRegret"]
 
@@ -115,7 +115,7 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 def test_a_rate_is_units_per_second(time: Clock) -> None:
-    found = rate(Work("sleep", lambda n: time.sleep(n / 1000), lambda: 0.0), seconds=0.2)
+    found = rate(TimedWork("sleep", lambda n: time.sleep(n / 1000), lambda: 0.0), seconds=0.2)
     assert found["value"] == pytest.approx(1000)
     assert found["cpu_share"] == pytest.approx(0.25)
 
@@ -133,7 +133,7 @@ def test_a_race_counts_steps_and_not_checks(time: Clock) -> None:
         time.sleep(0.001)
         return 1 / done
 
-    found = race(Work("sleep", step, nash_conv), target=0.1000001, limit=5)
+    found = race(TimedWork("sleep", step, nash_conv), target=0.1000001, limit=5)
     assert done == found["units"] >= 10
     assert found["value"] == pytest.approx(done / 500)
-    assert race(Work("sleep", step, lambda: 1.0), target=0.1, limit=0.01)["note"] == "> 0.01 s"
+    assert race(TimedWork("sleep", step, lambda: 1.0), target=0.1, limit=0.01)["note"] == "> 0.01 s"

@@ -11,7 +11,16 @@ import pytest
 from kibitz import cards
 from kibitz.bench import bench_cards
 from kibitz.bench.bench import bench
-from kibitz.bench.bench_cards import FIGURES, PEERS, Found, cards_figure, cards_markdown, in_order, measure, ours
+from kibitz.bench.bench_cards import (
+    FIGURES,
+    PEERS,
+    EvaluatorFigure,
+    cards_figure,
+    cards_markdown,
+    in_order,
+    measure,
+    ours,
+)
 from kibitz.core.errors import KibitzError
 
 
@@ -54,7 +63,7 @@ def test_ratios_goals_and_peers_that_disagree(mine, monkeypatch):
     def measured(peer, figure, seconds, python):
         value = {"phevaluator": 1e3, "eval7": 2e3, "treys": 5e3}[peer]
         wrong = 1.0 if peer == "treys" else 0.0
-        return Found(peer, figure, value, judged[figure] + wrong, version="1")
+        return EvaluatorFigure(peer, figure, value, judged[figure] + wrong, version="1")
 
     monkeypatch.setattr(bench_cards, "ours", lambda seconds, whole: [replace(f, value=1e5) for f in mine])
     monkeypatch.setattr(bench_cards, "measure", measured)

@@ -186,7 +186,7 @@ app(["cards", "build", "--only", "preflop", "--threads", "2"], prog_name="kibitz
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert run.returncode == 130, run.stderr
-    assert run.stderr.strip() == "stopped; what is done is kept: the same command goes on from there"
+    assert run.stderr.strip() == "stopped; what is done is kept: the same command continues"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("KIBITZ_CACHE", str(tmp_path))
         made = recipes.recipe("preflop")

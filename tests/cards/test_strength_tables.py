@@ -119,7 +119,7 @@ def test_finer_bins_sum_to_coarse_ones():
     spot = cards.parse("Ah Kd Qs 7c 2d 2h")
     fine, coarse = cards.histogram(spot), cards.histogram(spot, bins=10)
     assert np.array_equal(fine.reshape(10, 5).sum(axis=1), coarse)
-    assert np.array_equal(holdem._looked(spot[None].astype(np.uint8), 10)[4][0], coarse)
+    assert np.array_equal(holdem._worked_out(spot[None].astype(np.uint8), 10)[4][0], coarse)
 
 
 def test_the_nuts_and_shapes():
@@ -216,12 +216,18 @@ def test_names_of_classes():
 # Pieces of tables
 
 
+def fill(boards, plan, **arrays):
+    figures = kernels.figures_of(arrays)
+    counts = np.zeros((1326, figures.histogram.shape[1]), np.uint16)
+    kernels.fill_figures(boards, plan, figures, counts, kernels.workspace())
+
+
 def test_every_hand_on_a_board_of_five():
     indexer = cards.Indexer([2, 5])
     ahead = np.zeros(indexer.size, np.uint16)
     for board in boards_with_flushes(5, 4):
         stands, hands = board_of(board, 5)
-        kernels.fill_river(stands[None].astype(np.uint8), indexer._plan, ahead)
+        fill(stands[None].astype(np.uint8), indexer._plan, ahead=ahead)
         spots = np.hstack([hands, np.tile(stands, (len(hands), 1))])
         found = ahead[indexer.index(spots)].astype(np.int64)
         values = cards.evaluate(spots)
@@ -239,8 +245,8 @@ def test_hands_on_boards_of_three_and_four(size):
     for board in boards_with_flushes(size, 2):
         stands, hands = board_of(board, size)
         part = stands[None].astype(np.uint8)
-        kernels.fill_sums(part, indexer._plan, ahead, wins, ties, squares)
-        kernels.fill_histograms(part, indexer._plan, histogram)
+        fill(part, indexer._plan, ahead=ahead, wins=wins, ties=ties, squares=squares)
+        fill(part, indexer._plan, histogram=histogram)
         for hand in DRAWN.permutation(hands)[: 1 if size == 3 else 6].tolist():
             at = int(indexer.index([*hand, *stands]))
             slow = rolled_out(hand, stands.tolist(), 20)
@@ -265,7 +271,8 @@ def test_classes_against_each_other_on_a_board():
         kind = at[hands].astype(np.int64)
         np.add.at(slow, (np.broadcast_to(kind[:, None], won.shape)[won], np.broadcast_to(kind, won.shape)[won]), 12)
         found = np.zeros((169, 169), np.int32)
-        kernels.add_classes(np.array([board], np.uint8), np.array([12], np.int32), at, found)
+        room = np.zeros((53, 169), np.int16), np.zeros((2, 1326), np.uint64), kernels.workspace()
+        kernels.add_classes(np.array([board], np.uint8), np.array([12], np.int32), at, found, *room)
         assert np.array_equal(found, slow)
 
 
@@ -556,7 +563,7 @@ tables.build(recipes.recipe("flop"), tell=lambda made, done, pieces: print(done,
     monkeypatch.setattr(holdem, "ON_THE_SPOT", dict.fromkeys((2, 5, 6, 7), -1))
     for seen, count in ((7, 3000), (6, 300), (5, 30)):
         spots = np.argsort(DRAWN.random((count, 52)), axis=1)[:, :seen]
-        ahead, wins, ties, squares, histogram = holdem._looked(spots.astype(np.uint8), 50)
+        ahead, wins, ties, squares, histogram = holdem._worked_out(spots.astype(np.uint8), 50)
         boards = holdem.RUN_OUTS[seen]
         found = cards.strength(spots)
         assert np.array_equal(found.hs, ahead / (2 * holdem.HANDS_MET[seen]))

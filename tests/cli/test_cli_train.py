@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import PATIENCE, Call, bad, call, child, data, good  # noqa: F401 (call is a fixture)
 from terminal import shown_until
-from test_cli import PATIENCE, Call, bad, call, child, data, good  # noqa: F401 (call is a fixture)
 
-from kibitz.cli.train import Order, bytes_of, continuation
+from kibitz.cli.train import TrainOrder, bytes_of, continuation
 from kibitz.core.errors import SolverError
 from kibitz.solvers.blueprint import Blueprint
 
@@ -96,7 +96,7 @@ def test_ctrl_c_and_going_on_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_the_command_that_goes_on() -> None:
-    order = Order(None, 411.6, 2, 30.0, Path("my runs/b"))
+    order = TrainOrder(None, 411.6, 2, 30.0, Path("my runs/b"))
     assert continuation(order, "toepen") == "kibitz train --resume 'my runs/b' --threads 2 --seconds 412"
 
 

@@ -35,6 +35,7 @@ STAND_INS = [
     (r"--seconds \d+", "--seconds 0.05"),
     (r"--deals \d+", "--deals 20"),
 ]
+DECLARES = ("option", "flag", "argument", "number")  # of kibitz.cli.options: what they take is help
 FOX = """
 from kibitz.games import TERMINAL
 
@@ -236,8 +237,9 @@ def literals() -> Iterator[tuple[str, str]]:
         first = [node.body[0] for node in tree if isinstance(node, kinds) and node.body]
         left_out = {id(each.value) for each in first if isinstance(each, ast.Expr)}
         for node in tree:
-            if isinstance(node, ast.keyword) and node.arg == "help":
-                left_out |= {id(each) for each in ast.walk(node.value)}
+            declares = isinstance(node, ast.Call) and getattr(node.func, "id", "") in DECLARES
+            if declares or (isinstance(node, ast.keyword) and node.arg == "help"):
+                left_out |= {id(each) for each in ast.walk(node)}
             if isinstance(node, ast.JoinedStr):
                 left_out |= {id(each) for each in node.values}
         for node in tree:

@@ -129,11 +129,11 @@ class Late(BaseException):
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut what would go on for as long as it is told."""
 
-    def train(solver: Any, form: Any, iterations: Any, until: Any, seconds: Any, *rest: Any) -> None:
-        real(solver, form, min(2, iterations or 2), None, None, *rest)
+    def iterate(solver: Any, form: Any, state: Any, stops: run.Stops, *rest: Any) -> None:
+        real(solver, form, state, run.Stops(min(2, stops.iterations or 2)), *rest)
 
-    real = run.train
-    monkeypatch.setattr(run, "train", train)
+    real = run.iterate
+    monkeypatch.setattr(run, "iterate", iterate)
     taught = Blueprint.train
     monkeypatch.setattr(Blueprint, "train", lambda self, iterations=None, *rest: taught(self, min(2, iterations or 2)))
 

@@ -19,16 +19,18 @@ import pytest
 
 import kibitz
 from kibitz.cli import app
-from kibitz.cli.export import cell
+from kibitz.commands import cell
 from kibitz.core import store
 from kibitz.core.errors import ArtefactError, RunWarning
 from kibitz.forms.choice import form_for
 from kibitz.forms.profile import Profile
 from kibitz.games.efg import read_efg, write_efg
 from kibitz.games.tree import tree_of
-from kibitz.solvers import run
+from kibitz.solvers import RunOptions, run
 from kibitz.solvers.blueprint import Blueprint
-from kibitz.solvers.run import Keeper, Report, beside, checkpoint_meta, solve
+from kibitz.solvers.checkpoints import Keeper, SolverRun, beside, checkpoint_meta
+from kibitz.solvers.progress import RunState
+from kibitz.solvers.run import SolveRequest, carry_out, solve
 
 SMALL = "toepen(suits=2, ranks=3, hand=2)"
 FEW = ("--memory", "1MB", "--threads", "1")
@@ -89,44 +91,45 @@ def full_disk(monkeypatch):
 def test_two_runs_with_one_checkpoint_are_both_kept(tmp_path):
     """The second process passes all checks before the first has saved anything."""
     path, said = tmp_path / "c.checkpoint", []
-    first, second = Keeper(path), Keeper(path)
-    report = Report(tell=said.append)
-    solved = Report()
-    solve("kuhn", "cfr+", iterations=10, report=solved)
-    form = form_for("kuhn")
-    first.save(solved.solver, form, report)
-    assert report.saved == path and not said
-    solve("kuhn", "cfr+", iterations=20, report=solved)
-    second.save(solved.solver, form, report)
-    assert report.saved == second.path == tmp_path / "c-2.checkpoint" and len(said) == 1 and "c-2" in said[0]
+
+    def keeper_after(iterations):
+        state = RunState()
+        carry_out(SolveRequest("kuhn", "cfr+", iterations), state)
+        return Keeper(SolverRun(state.solver, form_for("kuhn"), state), path, message=said.append)
+
+    first, second = keeper_after(10), keeper_after(20)
+    first.save()
+    assert first.path == path and not said
+    second.save()
+    assert second.path == tmp_path / "c-2.checkpoint" and len(said) == 1 and "c-2" in said[0]
     for keeper, iteration in ((first, 10), (second, 20)):
         assert checkpoint_meta(keeper.path)["iteration"] == iteration
-    second.save(solved.solver, form, report)  # its own it may replace
+    second.save()  # its own it may replace
     assert len(said) == 1 and sorted(os.listdir(tmp_path)) == ["c-2.checkpoint", "c.checkpoint"]
-    third = Keeper(path)
-    third.save(solved.solver, form, report)
+    third = keeper_after(20)
+    third.save()
     assert third.path == tmp_path / "c-3.checkpoint"
 
 
 def test_two_runs_that_go_on_from_one_checkpoint_are_both_kept(tmp_path):
     path = tmp_path / "c"
-    solve("kuhn", "cfr+", iterations=10, checkpoint=path)
+    solve("kuhn", "cfr+", iterations=10, run=RunOptions(path))
 
     def other(look):
         """In the midst of it another process goes on from the same checkpoint, and ends."""
         if look.iteration == 20 and checkpoint_meta(path)["iteration"] == 10:
-            solve("kuhn", "cfr+", iterations=50, checkpoint=path, resume=True)
+            solve("kuhn", "cfr+", iterations=50, run=RunOptions(path, resume=True))
 
     with pytest.warns(RunWarning, match=r"taken by another run in the meantime: this one is saved as .*c-2"):
-        late = solve("kuhn", "cfr+", iterations=20, checkpoint=path, resume=True, on_look=other)
+        late = solve("kuhn", "cfr+", iterations=20, run=RunOptions(path, resume=True, progress=other))
     assert checkpoint_meta(path)["iteration"] == 50 and checkpoint_meta(tmp_path / "c-2")["iteration"] == 20
     assert late.meta["iterations"] == 20
 
 
 def test_a_run_is_not_begun_over_another(tmp_path):
-    solve("kuhn", "cfr+", iterations=10, checkpoint=tmp_path / "c")
+    solve("kuhn", "cfr+", iterations=10, run=RunOptions(tmp_path / "c"))
     with pytest.raises(ArtefactError, match="holds a run already: continue it with resume=True"):
-        solve("kuhn", "cfr+", iterations=5, checkpoint=tmp_path / "c")
+        solve("kuhn", "cfr+", iterations=5, run=RunOptions(tmp_path / "c"))
     assert checkpoint_meta(tmp_path / "c")["iteration"] == 10
 
 
@@ -147,7 +150,7 @@ def test_two_trainings_at_one_place_are_both_kept(call, monkeypatch):
 
     monkeypatch.setattr(Blueprint, "train", training)
     code, out, err = call("train", SMALL, *FEW, "--iterations", "200", "--out", "b", "--json")
-    assert code == 0 and err == "note: b was taken by another training meanwhile: this one is saved as b-2\n"
+    assert code == 0 and err == "note: b was taken by another run in the meantime: this one is saved as b-2\n"
     assert json.loads(out)["out"] == "b-2"
     assert Blueprint.load("b").seed == 7 and Blueprint.load("b-2").iteration == 200
 
@@ -161,23 +164,23 @@ def test_an_interrupted_solve_says_so(tmp_path):
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(kibitz.Interrupted, match=r"after [34] iterations; the run is not saved") as part:
-        solve("kuhn", "cfr+", iterations=400, on_look=stop)
+        solve("kuhn", "cfr+", iterations=400, run=RunOptions(progress=stop))
     assert part.value.saved is None and isinstance(part.value, KeyboardInterrupt)
     assert part.value.profile.meta["interrupted"] is True and 3 <= part.value.profile.meta["iterations"] <= 4
-    options = {"abstraction": "JQ.K", "iterations": 400, "checkpoint": tmp_path / "c"}
+    options = {"abstraction": "JQ.K", "iterations": 400}
     with pytest.raises(kibitz.Interrupted, match=r"saved in .*c, go on with resume=True") as small:
-        solve("leduc", "cfr+", on_look=stop, **options)
+        solve("leduc", "cfr+", run=RunOptions(tmp_path / "c", progress=stop), **options)
     lifted = small.value.profile
     assert small.value.saved == tmp_path / "c" and lifted.meta["interrupted"] is True
     assert lifted[0, "Js:"] == lifted[0, "Qs:"] and lifted.meta["abstraction"] == "JQ.K"
-    again = solve("leduc", "cfr+", resume=True, **options)
+    again = solve("leduc", "cfr+", run=RunOptions(tmp_path / "c", resume=True), **options)
     assert again.sha256 == solve("leduc", "cfr+", abstraction="JQ.K", iterations=400).sha256
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         whole = solve("kuhn", "cfr+", iterations=10)
     assert "interrupted" not in whole.meta
     with pytest.raises(KeyboardInterrupt):
-        run.solve_through("kuhn", "cfr+", iterations=400, on_look=stop)
+        run.solve_through("kuhn", "cfr+", iterations=400, run=RunOptions(progress=stop))
 
 
 # Full disks
@@ -185,15 +188,15 @@ def test_an_interrupted_solve_says_so(tmp_path):
 
 def test_a_checkpoint_that_cannot_be_saved_ends_nothing(tmp_path, full_disk):
     path = tmp_path / "c"
-    solve("kuhn", "cfr+", iterations=10, checkpoint=path)
+    solve("kuhn", "cfr+", iterations=10, run=RunOptions(path))
     full_disk(path)
-    with pytest.warns(RunWarning, match="the checkpoint is not saved: .*No space left on device") as told:
-        more = solve("kuhn", "cfr+", iterations=60, checkpoint=path, resume=True, every=1e-9)
+    with pytest.warns(RunWarning, match="the run is not saved: .*No space left on device") as told:
+        more = solve("kuhn", "cfr+", iterations=60, run=RunOptions(path, resume=True, every=1e-9))
     assert len(told) == 1, "once"
     assert more.sha256 == solve("kuhn", "cfr+", iterations=60).sha256
     assert checkpoint_meta(path)["iteration"] == 10, "the older one is whole"
     full_disk(None)
-    again = solve("kuhn", "cfr+", iterations=60, checkpoint=path, resume=True)
+    again = solve("kuhn", "cfr+", iterations=60, run=RunOptions(path, resume=True))
     assert again.sha256 == more.sha256 and checkpoint_meta(path)["iteration"] == 60
 
 
@@ -214,7 +217,7 @@ def test_what_is_trained_is_kept_elsewhere(call, full_disk, tmp_path):
     code, _, err = call(*order, "--checkpoint-every", "0.000001")
     lines = err.splitlines()
     assert code == 2 and len(lines) == 2, "one note on the way, one error at the end"
-    assert lines[0].startswith("note: the blueprint is not saved: ") and "No space left" in lines[1]
+    assert lines[0].startswith("note: the run is not saved: ") and "No space left" in lines[1]
     assert Blueprint.load(err.rpartition("it was saved in ")[2].strip().removesuffix(" instead")).iteration == 3000
 
 
@@ -289,7 +292,7 @@ def test_one_place_for_two_things_is_refused(bad):
     assert "--checkpoint and --out name the same path" in bad("solve", "kuhn", "--checkpoint", "x", "--out", "./x")
     assert "--checkpoint and --out name" in bad("solve", "kuhn", "--checkpoint", "x", "--out", "x/y")
     assert "--out and --log name" in bad("solve", "kuhn", "--out", "a.jsonl", "--log", "a.jsonl")
-    solve("kuhn", "cfr+", iterations=3, checkpoint="c")
+    solve("kuhn", "cfr+", iterations=3, run=RunOptions("c"))
     assert "--out c is a checkpoint" in bad("solve", "--resume", "c", "--out", "c")
     assert "--resume and --out name the same path" in bad("solve", "--resume", "c", "--out", "c/d")
 
@@ -309,7 +312,7 @@ def test_places_that_are_something_else_are_refused(bad, kind, tmp_path):
     assert "--out" in bad("stitch", "kuhn", "--base", "null", "--partition", "prefix(b)", "--out", place)
     assert "--out" in bad("train", SMALL, "--iterations", "5", "--out", place)
     with pytest.raises(ArtefactError):
-        solve("kuhn", "cfr+", iterations=2, checkpoint=place)
+        solve("kuhn", "cfr+", iterations=2, run=RunOptions(place))
     with pytest.raises(ArtefactError):
         solve("kuhn", "cfr+", iterations=2).save(place)
 

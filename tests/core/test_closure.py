@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from kibitz.core import closure
-from kibitz.core.closure import ROOT, Source
+from kibitz.core.closure import ROOT, ModuleSource
 
 
 def named(path: Path) -> str:
     return ".".join(("kibitz", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
 
 
-KIBITZ = [Source(named(path), str(path)) for path in sorted(ROOT.rglob("*.py"))]
+KIBITZ = [ModuleSource(named(path), str(path)) for path in sorted(ROOT.rglob("*.py"))]
 
 
 def parsed(text: str, package: str, indented: bool) -> set[str]:
@@ -82,7 +82,7 @@ def test_neighbours_packages_and_what_is_installed(tmp_path: Path, monkeypatch: 
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    source = Source("__main__", str(tmp_path / "main.py"))
+    source = ModuleSource("__main__", str(tmp_path / "main.py"))
     names = closure.closure(source)
     assert [name for name in names if not name.startswith("kibitz")] == [
         "__main__", "main", "one", "pack", "pack.deep.three", "pack.four", "pack.two"]  # fmt: skip

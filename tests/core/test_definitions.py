@@ -16,9 +16,10 @@ import kibitz
 from kibitz.cli import app
 from kibitz.papers import le2021
 from kibitz.papers.le2021_claims import DECKS
-from kibitz.papers.le2021_runs import Converged, Curve
+from kibitz.papers.le2021_runs import ConvergenceCurves, Curve
 from kibitz.report.plot import convergence_plot
-from kibitz.solvers.progress import Look
+from kibitz.solvers import RunOptions
+from kibitz.solvers.result import Evaluation
 
 HOME = Path(kibitz.__file__).parents[1]
 PAGES = [HOME / "README.md", *sorted((HOME / "docs").glob("*.md"))]
@@ -47,7 +48,7 @@ def test_in_python(game):
     assert kibitz.nash_conv(rules, profile) == pytest.approx(sum(gains))
     assert kibitz.exploitability(rules, profile) == pytest.approx(sum(gains) / rules.players)
     looks = []
-    kibitz.solve(rules, "cfr+", iterations=1, on_look=looks.append)
+    kibitz.solve(rules, "cfr+", iterations=1, run=RunOptions(progress=looks.append))
     assert looks[0].nash_conv == pytest.approx(sum(gains))
 
 
@@ -69,17 +70,18 @@ def test_in_json(call, tmp_path):
 
 
 def test_in_plots():
-    axes = convergence_plot([Look(1, 0.1, 0.5, [0.0, 0.0]), Look(2, 0.2, 0.25, [0.0, 0.0])], "kuhn", "cfr").axes[0]
+    history = [Evaluation(1, 0.1, 0.5, [0.0, 0.0]), Evaluation(2, 0.2, 0.25, [0.0, 0.0])]
+    axes = convergence_plot(history, "kuhn", "cfr").axes[0]
     assert axes.get_ylabel().startswith("NashConv")
 
 
 def test_toepen_calls_the_sum_nash_conv():
     """The thesis' word for the sum is another; tables, curves and data on the page have ours."""
     curve = Curve((10, 20), np.array([[0.5, 0.25]]))
-    found = Converged(2.0, curve, curve, curve, curve, curve)
+    found = ConvergenceCurves(2.0, curve, curve, curve, curve, curve)
     sheet = le2021.end_sheet({(True, True): dict.fromkeys(DECKS, found)})
     assert sheet.title.startswith("NashConv after") and "exploitability is half of it" in sheet.note
-    picture = le2021.nash_conv_curves("figure", "4.2", {"betting": dict.fromkeys(DECKS, found)}, "")
+    picture = le2021.nash_conv_curves("4.2", {"betting": dict.fromkeys(DECKS, found)}, "")
     assert picture.label == "NashConv, chips" and "NashConv" in picture.title
 
 

@@ -122,8 +122,7 @@ def test_kernels_and_parts_are_compiled_without_counts():
     # Entries that make their working space and leave the loops to a part; layout and GameShrink, which run once.
     assert makers <= {
         *(f"forms.kernels.{name}" for name in ("layout", "evaluate", "response")), "poker.buckets.kernels.gameshrink",
-        *(f"cards.kernels.{name}" for name in ("equity", "hands", "isomorphism", "ranges", "ranking", "strength")),
-        "cards.kernels.three", "solvers.kernels.hash",
+        "cards.kernels.ranking", "solvers.kernels.hash",
         *(f"toepen.kernels.{name}" for name in ("play", "rows", "machine")),
     }  # fmt: skip
 

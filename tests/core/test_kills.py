@@ -8,6 +8,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,14 +20,15 @@ from kibitz.cards import tables
 from kibitz.cli import app
 from kibitz.core import store
 from kibitz.forms.profile import Profile
-from kibitz.poker.stitching.experts import static_views
-from kibitz.solvers import run
+from kibitz.solvers import RunOptions
 from kibitz.solvers.blueprint import Blueprint
+from kibitz.solvers.checkpoints import checkpoint_meta
 from kibitz.solvers.machines import machine_of
-from kibitz.solvers.new_blueprints import Wanted, new_blueprint
+from kibitz.solvers.new_blueprints import BlueprintOptions, BlueprintRequest, new_blueprint
 from kibitz.solvers.run import solve
 from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.solvers.training import train
+from kibitz.stitch import static
 
 SMALL = "toepen(suits=2, ranks=3, hand=2)"
 SOLVERS = ("cfr+", "mccfr", "fp", "mccfr(sampling=outcome)", "pcfr+")
@@ -47,14 +49,14 @@ class Case:
         """The function, saving at every block."""
         path = self.place / "c"
         self.kinds = {path: "checkpoint"}
-        order = {"iterations": 400, "seed": 1, "checkpoint": path, "every": 0.0, "threads": 1}
+        order = {"iterations": 400, "seed": 1, "threads": 1}
         whole = solve("kuhn", spec, iterations=400, seed=1)
 
         def body() -> None:
-            solve("kuhn", spec, **order, resume=(path / "manifest.json").exists())
+            solve("kuhn", spec, **order, run=RunOptions(path, every=0.0, resume=(path / "manifest.json").exists()))
 
         self.body = body
-        self.finished = lambda: solve("kuhn", spec, **order, resume=True).sha256 == whole.sha256
+        self.finished = lambda: solve("kuhn", spec, **order, run=RunOptions(path, resume=True)).sha256 == whole.sha256
 
     def solving(self) -> None:
         """The command, with a profile that replaces an older one."""
@@ -78,9 +80,12 @@ class Case:
         self.kinds = {path: "checkpoint"}
         game = kibitz.game("poker(file=leduc)")
         whole = solve(game, "dcfr+", iterations=60)
-        order = {"iterations": 60, "checkpoint": path, "every": 0.0}
-        self.body = lambda: solve(game, "dcfr+", **order, resume=(path / "manifest.json").exists())
-        self.finished = lambda: solve(game, "dcfr+", **order, resume=True).sha256 == whole.sha256
+
+        def going(resume):
+            return solve(game, "dcfr+", iterations=60, run=RunOptions(path, every=0.0, resume=resume))
+
+        self.body = lambda: going((path / "manifest.json").exists())
+        self.finished = lambda: going(True).sha256 == whole.sha256
 
     def train(self) -> None:
         path = self.place / "b"
@@ -103,18 +108,18 @@ class Case:
         path, of = self.place / "b", self.place / "e"
         self.kinds = {path: "blueprint", of: "blueprint"}
         machine = machine_of("poker(file=leduc)", how="rounds")
-        whole = new_blueprint(machine, Wanted(limit=200))
+        whole = new_blueprint(machine, BlueprintRequest(limit=200))
         whole.train(iterations=1500)
-        onto = new_blueprint(machine, Wanted(limit=400, part="cr"), whole)
+        onto = new_blueprint(machine, BlueprintRequest(limit=400, part="cr"), whole)
         onto.train(iterations=1500)
-        options = {"iterations": 1500, "threads": 1, "every": 1e-6}
+        options = {"iterations": 1500, "threads": 1}
 
         def body() -> None:
             begun = {file: (file / "manifest.json").exists() for file in (path, of)}
-            first = {"resume": path} if begun[path] else {"limit": 200, "out": path}
-            train(machine, **first, **options)
-            more = {"resume": of} if begun[of] else {"limit": 400, "part": "cr", "out": of}
-            train(machine, base=str(path), **more, **options)
+            run = {file: RunOptions(file, every=1e-6, resume=begun[file]) for file in (path, of)}
+            train(machine, options=BlueprintOptions(limit=200), run=run[path], **options)
+            more = {} if begun[of] else {"options": BlueprintOptions(limit=400), "part": "cr"}
+            train(machine, base=str(path), run=run[of], **more, **options)
 
         self.body = body
         self.finished = lambda: load_blueprint(of, game=machine).sha256 == onto.sha256
@@ -138,7 +143,7 @@ class Case:
 
         def go_on() -> Profile:
             resume = (path / "manifest.json").exists()
-            return solve("poker(file=leduc)", "pcs", **order, checkpoint=path, every=0.0, resume=resume)
+            return solve("poker(file=leduc)", "pcs", **order, run=RunOptions(path, every=0.0, resume=resume))
 
         self.body = go_on
         self.finished = lambda: go_on().sha256 == whole.sha256
@@ -149,9 +154,10 @@ class Case:
         self.kinds = {keep / "r-01.profile": "profile", keep / "r-01.checkpoint": "checkpoint"}
         base = solve("poker(file=leduc)", "pcs", iterations=10, abstraction="percentile(2)")
         given = ("poker(file=leduc)", base, "prefix(r, cr)", "all", "percentile(3)")
-        whole = static_views(*given, iterations=10)
-        self.body = lambda: static_views(*given, iterations=10, keep=keep)
-        self.finished = lambda: static_views(*given, iterations=10, keep=keep).sha256 == whole.sha256
+        how: dict[str, Any] = {"solver": "pcs", "iterations": 10}
+        whole = static(*given, **how)
+        self.body = lambda: static(*given, **how, keep=keep)
+        self.finished = lambda: static(*given, **how, keep=keep).sha256 == whole.sha256
 
     def command_here(self, *words: object) -> None:
         with pytest.raises(SystemExit):
@@ -240,21 +246,22 @@ def test_leftovers_of_the_dead_are_cleared_away(tmp_path):
 
 
 def test_kill_9_of_a_fresh_process(tmp_path):
-    """A Python of its own, killed by another once it has printed so many looks."""
+    """A Python of its own, killed by another once it has printed so many evaluations."""
     code = (
-        "import sys; from kibitz.solvers.run import solve\n"
-        "p = solve('kuhn', 'dcfr', iterations=3000, checkpoint=sys.argv[1], every=0.0, resume=sys.argv[2] == '1',\n"
-        "          on_look=lambda look: print(look.iteration, flush=True))\n"
+        "import sys; from kibitz.solvers.run import solve; from kibitz.solvers import RunOptions\n"
+        "say = lambda now: print(now.iteration, flush=True)\n"
+        "run = RunOptions(sys.argv[1], 0.0, sys.argv[2] == '1', progress=say)\n"
+        "p = solve('kuhn', 'dcfr', iterations=3000, run=run)\n"
         "print(p.sha256)\n"
     )
     path = tmp_path / "c"
-    for looks in (20, 15):
+    for evaluations in (20, 15):
         command = [sys.executable, "-c", code, str(path), str(int(path.exists()))]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-            for _ in range(looks):
+            for _ in range(evaluations):
                 assert child.stdout.readline()
             child.kill()
     assert 0 < json.loads((path / "manifest.json").read_text())["meta"]["iteration"] < 3000
     done = subprocess.run([sys.executable, "-c", code, str(path), "1"], capture_output=True, text=True, check=True)
     assert done.stdout.split()[-1] == solve("kuhn", "dcfr", iterations=3000).sha256
-    assert run.checkpoint_meta(path)["iteration"] == 3000
+    assert checkpoint_meta(path)["iteration"] == 3000

@@ -46,7 +46,7 @@ def test_a_deep_game_is_solved_at_the_bottom(solver):
     made = make(solver, Task(tree, form_of(tree)))
     made.step(300)
     at = {label: i for i, label in enumerate(tree.infosets.labels)}
-    strategy = made.space._held.strategy
+    strategy = made.cfr_state._arrays.strategy
     form = form_of(tree)
     moved = [
         abs(strategy[form.first[np.flatnonzero(form.infoset == at[label])[0]]] - 0.5) > 1e-3

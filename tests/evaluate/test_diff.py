@@ -15,6 +15,8 @@ from kibitz.core.errors import GameError
 from kibitz.forms.problem import on_tree
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.tree import tree_of
+from kibitz.solvers import RunOptions
+from kibitz.solvers.new_blueprints import BlueprintOptions
 
 
 def by_definition(rules: Any, one: Any, other: Any) -> dict[tuple[int, str], tuple[float, float]]:
@@ -84,7 +86,7 @@ def test_profiles_of_the_poker_form_and_of_the_tree_are_compared() -> None:
 
 
 def test_a_blueprint_is_compared_with_a_profile(tmp_path: Path) -> None:
-    kibitz.train("kuhn", iterations=50, memory="10MB", out=tmp_path / "k.blueprint")
+    kibitz.train("kuhn", iterations=50, options=BlueprintOptions("10MB"), run=RunOptions(tmp_path / "k.blueprint"))
     kibitz.solve("kuhn", "lp").save(tmp_path / "k.profile")
     found = kibitz.diff(tmp_path / "k.blueprint", tmp_path / "k.profile")
     assert found.nash_conv[0] > found.nash_conv[1] and len(found.table) > 0

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import Call, bad, call, data, good  # noqa: F401 (call is a fixture)
 from poker_games import GAMES
-from test_cli import Call, bad, call, data, good  # noqa: F401 (call is a fixture)
 
 import kibitz
 from kibitz.cli.sampled import at_least
@@ -16,17 +16,18 @@ from kibitz.core.errors import GameError, KibitzError, SolverError
 from kibitz.evaluate import blueprints
 from kibitz.evaluate.blueprints import laid_out
 from kibitz.evaluate.crosstable import crosstable
-from kibitz.evaluate.match import Result
+from kibitz.evaluate.match import MatchResult
 from kibitz.evaluate.score import Score
 from kibitz.forms.profile import Profile
 from kibitz.forms.sequence import form_of
+from kibitz.forms.strategy import probabilities_of
 from kibitz.games.tree import tree_of
 from kibitz.play.agents import blueprint_agent
 from kibitz.play.lower_bound import LowerBound
 from kibitz.poker.blueprints.exact import by_suits, on_form
-from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+from kibitz.poker.blueprints.placed_rows import placed_blueprint
 from kibitz.poker.exact.form import poker_form
-from kibitz.poker.rules.rows import Rows
+from kibitz.poker.rules.rows import RowPlan
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.whole.profiles import measured
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
@@ -51,7 +52,7 @@ def trained(game: str, abstraction: str | None = None, iterations: int = 400) ->
 def asked(blueprint: Blueprint) -> Profile:
     """What an agent that plays the blueprint answers at each infoset: a way of its own."""
     tree = tree_of(blueprint.game)
-    found = blueprint_agent(blueprint, blueprint.machine, "it").probabilities(tree.infosets)
+    found = probabilities_of(blueprint_agent(blueprint, blueprint.machine, "it"), tree.infosets)
     return Profile(tree.infosets, found, {"game": tree.spec, "tree": tree.digest})
 
 
@@ -120,7 +121,7 @@ def test_a_form_is_taken_where_the_tree_is_too_large(monkeypatch: pytest.MonkeyP
     blueprint = poker(ONE, "isomorphic")
     expected = on_tree(blueprint).nash_conv
     monkeypatch.setattr(blueprints, "fits", lambda game, most: False)
-    assert laid_out(blueprint)[0].compact is not None
+    assert laid_out(blueprint)[0].game is not None
     assert kibitz.nash_conv(blueprint.game, blueprint) == pytest.approx(expected, rel=1e-5)
     coarse = poker(ONE, "percentile(2)")
     table = crosstable(blueprint.game, {"fine": blueprint, "coarse": coarse})
@@ -147,7 +148,7 @@ def test_grafts_play_their_part_and_their_base_elsewhere() -> None:
 def test_all_boards_are_gone_through_for_blueprints_within_buckets(name: str) -> None:
     """Hashed rows, rows by place, and a graft whose base has other buckets."""
     base = poker(name, "percentile(2)")
-    rows = RowBlueprint.laid_out(machine_of(rules(name), "rounds"), Rows(("percentile(3)",)), seed=2)
+    rows = placed_blueprint(machine_of(rules(name), "rounds"), RowPlan(("percentile(3)",)), seed=2)
     rows.train(iterations=300)
     for blueprint in (base, rows, poker(name, "percentile(3)", base=base, part="round 2")):
         found, expected = measured(rules(name), blueprint), on_tree(blueprint)
@@ -157,8 +158,8 @@ def test_all_boards_are_gone_through_for_blueprints_within_buckets(name: str) ->
 
 def test_an_expert_alone_is_no_strategy() -> None:
     machine = machine_of(rules("leduc"), "rounds")
-    base = RowBlueprint.laid_out(machine, Rows(("percentile(2)",)))
-    expert = RowBlueprint.laid_out(machine, Rows(("", "percentile(3)"), ("rc/",), outside=0, inside=3), base=base)
+    base = placed_blueprint(machine, RowPlan(("percentile(2)",)))
+    expert = placed_blueprint(machine, RowPlan(("", "percentile(3)"), ("rc/",), outside=0, inside=3), base=base)
     with pytest.raises(SolverError, match="stitch it onto its base"):
         kibitz.nash_conv(rules("leduc"), expert)
 
@@ -187,17 +188,22 @@ def test_commands_measure_blueprints(call: Call) -> None:  # noqa: F811
 def bound(mean: float, error: float) -> LowerBound:
     score = Score(mean, error, (mean - 1.96 * error, mean + 1.96 * error))
     return LowerBound(
-        Result(("it", "other"), (score,) * 2, ((score,) * 2,) * 2, score, 9, 2, 1.0, "done"), "null", 1, 1
+        MatchResult(("it", "other"), (score,) * 2, ((score,) * 2,) * 2, score, 9, 2, 1.0, "done"), "null", 1, 1
     )
 
 
+def said(mean: float, error: float) -> str:
+    found = bound(mean, error)
+    return at_least(found.least, found.result.mean, found.result.interval)
+
+
 def test_a_responder_that_found_nothing_says_so() -> None:
-    nothing = at_least(bound(-0.0844, 0.01))
+    nothing = said(-0.0844, 0.01)
     assert nothing.startswith("at least 0: the responder found no gain (-0.0844 \u00b1 0.0196")
     assert bound(-0.0844, 0.01).least == bound(0.01, 0.01).least == 0.0
-    assert at_least(bound(0.01, 0.01)).startswith("at least 0: the responder found no gain (+0.0100")
+    assert said(0.01, 0.01).startswith("at least 0: the responder found no gain (+0.0100")
     assert bound(0.5, 0.01).least == pytest.approx(0.4804, abs=1e-4)
-    assert at_least(bound(0.5, 0.01)).startswith("at least 0.4804: the responder wins +0.5000")
+    assert said(0.5, 0.01).startswith("at least 0.4804: the responder wins +0.5000")
 
 
 def test_sampled_evaluations_have_no_negative_bound(call: Call) -> None:  # noqa: F811

@@ -16,6 +16,7 @@ from kibitz.forms.profile import Profile
 from kibitz.forms.rows import row_map
 from kibitz.forms.sequence import form_of, normalise
 from kibitz.games.tree import lay_out, tree_of
+from kibitz.solvers.run import solve_through
 
 LEDUC = kibitz.game("leduc")
 KUHN = kibitz.game("kuhn")
@@ -206,7 +207,7 @@ def test_rows_on_the_full_form_are_the_abstract_tree(spec):
         moves[apart[frozen]] = False
         shut = closed & ~frozen[tree.infosets.row_of_column]
         mapped = row_map(form_of(tree), apart, moves, base.probabilities, shut)
-        full = kibitz.solve(tree, spec, rows=mapped, iterations=17)
+        full = solve_through(tree, spec, rows=mapped, iterations=17)
         derived = abstract_game(tree, row, closed, frozen, base)
         small = kibitz.solve(derived.tree, spec, iterations=17)
         np.testing.assert_allclose(derived.lift(small.probabilities), full.probabilities, rtol=0, atol=1e-9)
@@ -215,7 +216,7 @@ def test_rows_on_the_full_form_are_the_abstract_tree(spec):
 def test_rows_on_the_full_form_of_leduc():
     tree = tree_of(LEDUC)
     chosen = abstraction(tree, "JQ.K")
-    full = kibitz.solve(tree, "cfr+", rows=row_map(form_of(tree), chosen.row), iterations=30)
+    full = solve_through(tree, "cfr+", rows=row_map(form_of(tree), chosen.row), iterations=30)
     small = kibitz.solve(tree, "cfr+", abstraction="JQ.K", iterations=30)
     np.testing.assert_allclose(small.probabilities, full.probabilities, rtol=0, atol=1e-9)
 

@@ -17,7 +17,7 @@ from kibitz.forms.rows import row_map
 from kibitz.forms.sequence import form_of, normalise
 from kibitz.games.tree import lay_out
 from kibitz.solvers import Task, make
-from kibitz.solvers.run import solve
+from kibitz.solvers.run import solve, solve_through
 
 SPECS = ("cfr", "cfr+", "dcfr(beta=-1)", "pcfr+(updates=simultaneous)", "lcfr(delay=2, updates=simultaneous)")
 
@@ -167,7 +167,7 @@ def test_each_infoset_in_a_row_of_its_own_is_the_plain_solve(spec):
 def test_rows_of_a_game_in_which_nobody_moves(spec):
     for name in ("one terminal", "only chance"):
         tree = lay_out(edge_cases()[name])
-        profile = solve(tree, spec, rows=row_map(form_of(tree)), iterations=3)
+        profile = solve_through(tree, spec, rows=row_map(form_of(tree)), iterations=3)
         assert len(profile.probabilities) == 0 and evaluate.nash_conv(tree, profile) == 0
 
 
@@ -179,7 +179,7 @@ def test_freezing_everything_gives_the_base_back():
             form = form_of(tree)
             base = random_base(tree.infosets, np.random.default_rng(seed))
             mapped = row_map(form, moves=np.zeros(len(tree.infosets.labels), bool), base=base)
-            profile = solve(tree, spec, rows=mapped, iterations=9)
+            profile = solve_through(tree, spec, rows=mapped, iterations=9)
             assert profile.probabilities.tobytes() == base.tobytes()
 
 
@@ -193,7 +193,7 @@ def test_the_other_seat_answers_a_frozen_equilibrium():
         for frozen_seat in (0, 1):
             moves = np.array([key[0] != frozen_seat for key in keys_of(tree.infosets)])
             mapped = row_map(form, moves=moves, base=exact.probabilities)
-            profile = solve(tree, "cfr+", rows=mapped, iterations=2000)
+            profile = solve_through(tree, "cfr+", rows=mapped, iterations=2000)
             other = 1 - frozen_seat
             value = evaluate.value(tree, exact)[other]
             assert evaluate.value(tree, profile)[other] == pytest.approx(value, abs=1e-4)
@@ -211,7 +211,8 @@ def test_a_best_response_by_freezing_the_others():
         base = random_base(tree.infosets, np.random.default_rng(seed))
         seat = seed % 3
         moves = np.array([key[0] == seat for key in keys_of(tree.infosets)], bool)
-        profile = solve(tree, "cfr+(averaging=quadratic)", rows=row_map(form, moves=moves, base=base), iterations=400)
+        mapped = row_map(form, moves=moves, base=base)
+        profile = solve_through(tree, "cfr+(averaging=quadratic)", rows=mapped, iterations=400)
         best = naive.best_response(game, naive.as_dict(Profile(tree.infosets, base.copy())), seat)
         assert evaluate.value(tree, profile)[seat] == pytest.approx(best, abs=2e-2)
 
@@ -253,7 +254,7 @@ def test_closed_actions_are_never_played_by_sampling_either(sampling):
     for seed in range(6):
         game = RandomGame(seed, 2, depth=4, payoffs="general")
         tree, _form, mapped, twin = random_task(game, np.random.default_rng(seed), share=2, freeze=0.2, close=0.4)
-        profile = solve(tree, f"mccfr(sampling={sampling})", rows=mapped, iterations=300)
+        profile = solve_through(tree, f"mccfr(sampling={sampling})", rows=mapped, iterations=300)
         plain = naive.as_dict(profile)
         assert twin["closed"]
         assert all(plain[key][action] == 0.0 for key, action in twin["closed"])
@@ -267,7 +268,7 @@ def test_a_frozen_row_must_not_play_a_closed_action():
     with pytest.raises(SolverError, match="'x'"):
         row_map(form, moves=np.array([False]), base=np.array([0.5, 0.5]), closed=closed)
     mapped = row_map(form, moves=np.array([False]), base=np.array([0.0, 1.0]), closed=closed)
-    assert solve(lay_out(game), "cfr+", rows=mapped, iterations=2).probabilities.tolist() == [0.0, 1.0]
+    assert solve_through(lay_out(game), "cfr+", rows=mapped, iterations=2).probabilities.tolist() == [0.0, 1.0]
 
 
 # Errors
@@ -318,7 +319,7 @@ def test_a_base_is_read_only_where_rows_are_frozen():
     form = form_of(lay_out(mixed()))
     base = np.array([np.nan, np.nan, 0.2, 0.2, 0.6, 7.0, 7.0])
     mapped = row_map(form, moves=np.array([True, False, True]), base=base)
-    found = solve(lay_out(mixed()), "cfr+", rows=mapped, iterations=5).probabilities
+    found = solve_through(lay_out(mixed()), "cfr+", rows=mapped, iterations=5).probabilities
     assert found[2:5].tolist() == [0.2, 0.2, 0.6] and np.isfinite(found).all()
 
 
@@ -326,15 +327,15 @@ def test_a_base_is_read_only_where_rows_are_frozen():
 def test_solvers_of_the_whole_game_refuse_rows(spec):
     tree = lay_out(kibitz.game("kuhn"))
     with pytest.raises(SolverError, match="with an abstraction or frozen rows use cfr"):
-        solve(tree, spec, rows=row_map(form_of(tree)))
-    assert solve(tree, "auto", rows=row_map(form_of(tree)), iterations=3).meta["solver"] == "dcfr+"
+        solve_through(tree, spec, rows=row_map(form_of(tree)))
+    assert solve_through(tree, "auto", rows=row_map(form_of(tree)), iterations=3).meta["solver"] == "dcfr+"
 
 
 def test_the_row_map_of_another_game_is_refused():
     kuhn, leduc = lay_out(kibitz.game("kuhn")), lay_out(kibitz.game("leduc(suit_isomorphism=true)"))
     for spec in ("cfr+", "mccfr"):
         with pytest.raises(SolverError, match="another game"):
-            solve(leduc, spec, rows=row_map(form_of(kuhn)), iterations=2)
+            solve_through(leduc, spec, rows=row_map(form_of(kuhn)), iterations=2)
 
 
 def test_random_games_without_rows_agree_too():

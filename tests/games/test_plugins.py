@@ -134,7 +134,7 @@ class StreetForm:
         of = self.inner.infosets
         self.infosets = StreetInfosets(of.seat_start, of.first, of.labels, of.actions, of.actions_of)
         object.__setattr__(self.infosets, "form", self)
-        self.compact, self.spec, self.players = self, game.spec, 2
+        self.spec, self.players = game.spec, 2
         self.tree_digest = "streets " + self.inner.tree_digest
     def __getattr__(self, name):
         return getattr(self.inner, name)

@@ -17,6 +17,7 @@ from kibitz.core import store
 from kibitz.core.errors import ArtefactError, KibitzError
 from kibitz.games import GAMES, game
 from kibitz.games.trusted import WORDS_THERE, recalled
+from kibitz.solvers import RunOptions
 
 Fail = Callable[..., str]
 
@@ -152,7 +153,7 @@ def forged(path: Path, said: str, kind: str = "profile") -> Path:
     if kind == "profile":
         kibitz.solve("kuhn", iterations=1).save(path)
     else:
-        kibitz.solve("kuhn", "cfr", iterations=1, checkpoint=path)
+        kibitz.solve("kuhn", "cfr", iterations=1, run=RunOptions(path))
     held = store.load(path)
     store.save(path, held.kind, held.arrays, {**held.meta, "game": said})
     return path
@@ -217,7 +218,7 @@ def test_a_poker_profile_says_no_more_than_it_holds(tmp_path: Path) -> None:
 
 def test_a_checkpoint_with_a_seed_that_no_run_has(tmp_path: Path, failure: Fail) -> None:
     path = tmp_path / "a.checkpoint"
-    kibitz.solve("kuhn", "mccfr", iterations=1, checkpoint=path)
+    kibitz.solve("kuhn", "mccfr", iterations=1, run=RunOptions(path))
     held = store.load(path)
     for seed in (10**30, -1, 1 << 63):
         store.save(path, held.kind, held.arrays, {**held.meta, "seed": seed})

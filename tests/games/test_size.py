@@ -12,7 +12,7 @@ import kibitz
 from kibitz.core import resources as host
 from kibitz.core.errors import GameError
 from kibitz.games import size
-from kibitz.games.size import Guard, estimated_histories
+from kibitz.games.size import SizeGuard, estimated_histories
 from kibitz.games.tree import lay_out
 
 GB = 1 << 30
@@ -85,7 +85,7 @@ class Clock:
 
 
 def guard(game, *, free=16 * GB, held=lambda: 0, limit=None, clock=None):
-    return Guard(game, limit, clock=clock or Clock(), held=held, free=lambda: free)
+    return SizeGuard(game, limit, clock=clock or Clock(), memory=held, free=lambda: free)
 
 
 def test_an_estimate_is_made_once_a_second_has_gone_or_many_histories():
@@ -131,7 +131,7 @@ def test_memory_is_measured_not_believed():
 
 def test_memory_that_runs_out_ends_the_walk_even_if_it_was_asked_for():
     left = [8 * GB, 8 * GB, host.MARGIN + 10**6]
-    told = Guard(Wide(), 10**9, clock=Clock(), held=lambda: 0, free=lambda: left.pop(0))
+    told = SizeGuard(Wide(), 10**9, clock=Clock(), memory=lambda: 0, free=lambda: left.pop(0))
     told.check(1 << 14)
     with pytest.raises(GameError, match=r"more than 32,768 histories, and no more fit into memory .* 1 MB are left"):
         told.check(1 << 15)

@@ -10,6 +10,8 @@ import kibitz
 from kibitz.core import spec as specs
 from kibitz.games.trusted import same_game
 from kibitz.poker.rules import acpc
+from kibitz.solvers import RunOptions
+from kibitz.solvers.new_blueprints import BlueprintOptions
 
 FOX = """
 from kibitz.games import TERMINAL
@@ -92,7 +94,7 @@ def test_what_is_saved_under_one_spelling_is_taken_under_the_other(one: str, oth
     profile.save("p.profile")
     assert profile.game == kibitz.game(other).spec  # type: ignore[attr-defined]
     assert kibitz.nash_conv(other, kibitz.load("p.profile")) == kibitz.nash_conv(one, profile)
-    blueprint = kibitz.train(one, iterations=20, memory="10MB", out="b.blueprint")
+    blueprint = kibitz.train(one, iterations=20, options=BlueprintOptions("10MB"), run=RunOptions("b.blueprint"))
     held = kibitz.load("b.blueprint", game=other)
     assert held.sha256 == blueprint.sha256
     result = kibitz.match(other, "b.blueprint", profile, deals=5)

@@ -7,7 +7,7 @@ import pytest
 import kibitz
 from kibitz.games import CHANCE, TERMINAL
 from kibitz.games.views import view_of
-from kibitz.play.teller import WIDTH, teller_of
+from kibitz.play.renderer import WIDTH, renderer_of
 
 GAMES = [
     "kuhn",
@@ -113,7 +113,7 @@ def test_words_of_views():
 def test_help_fits_and_says_something(spec):
     rules = kibitz.game(spec)
     view = view_of(rules, rules.root(), 0)
-    lines = teller_of(rules).help(view).splitlines()
+    lines = renderer_of(rules).help(view).splitlines()
     assert 3 <= len(lines) <= 14 and all(len(line) <= WIDTH for line in lines)
 
 

@@ -21,9 +21,9 @@ import kibitz
 from kibitz import papers
 from kibitz.cli import app
 from kibitz.core.errors import SolverError, SpecError
-from kibitz.papers import PAPERS, Plan, experiment, plan_of, recompute, waugh2009
+from kibitz.papers import PAPERS, PaperPlan, experiment, plan_of, recompute, waugh2009
 from kibitz.papers.claims import OURS, WEIGHT, Claim, Comparison, across
-from kibitz.papers.experiment import Experiment, Outcome, Page
+from kibitz.papers.experiment import Experiment, Page, PaperReport
 from kibitz.papers.runs import PRINTING, Run, Shelf, Stopped, carry_out, go_on, plain, shared
 from kibitz.papers.stitching import by_weight, over_starts
 from kibitz.report.figures import Sheet, Spread
@@ -73,7 +73,7 @@ def test_claims_are_put_together_by_their_text():
         {"0": (True, True), "0.1": (True, False)}, {"0": (False, False), "0.1": (True, False)},
         {"0.1": (True, False)},
     ]  # fmt: skip
-    assert list(found[0].tried) == ["0", "0.1"] and found[0].held == (True, False)
+    assert list(found[0].tried) == ["0", "0.1"] and found[0].truths == (True, False)
     assert found[0].data()["variants"] == {"0": [True, True], "0.1": [True, False]}
 
 
@@ -82,7 +82,7 @@ def test_the_verdict_on_a_paper_counts_claims():
 
     def told(*claims, summary=""):
         page = {"about": "", "departs": (), "sheets": (), "pictures": (), "figures": {}, "summary": summary}
-        outcome = Outcome(name="x", title="x", plan=Plan(), claims=(*claims, ours), **page)
+        outcome = PaperReport(name="x", title="x", plan=PaperPlan(), claims=(*claims, ours), **page)
         assert outcome.data()["verdicts"]["ours"] == {"holds": 1, "fails": 0, "undecided": 0}
         return outcome.verdict
 
@@ -109,7 +109,7 @@ def test_what_was_done_is_not_done_again(tmp_path):
     told = []
     runs = [Run("a", squares, [(1, 2), (3, 4)]), Run("b", squares, [(5,)])]
     shelf = Shelf(tmp_path / "runs")
-    first = carry_out(runs, told=lambda *now: told.append(now), shelf=shelf)
+    first = carry_out(runs, on_progress=lambda *now: told.append(now), shelf=shelf)
     assert first == {
         "a": [{"of": [1, 2], "sum": 5, "all": [1, 4]}, {"of": [3, 4], "sum": 25, "all": [9, 16]}],
         "b": [{"of": [5], "sum": 25, "all": [25]}],
@@ -177,7 +177,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path):
     calls.clear()
     runs = [Run("a", squares, [(1,), (2,), (3,)])]
     with pytest.raises(KeyboardInterrupt):
-        carry_out(runs, told=told, shelf=Shelf(tmp_path))
+        carry_out(runs, on_progress=told, shelf=Shelf(tmp_path))
     assert calls == [(1,), (2,)]
     assert [each["sum"] for each in carry_out(runs, shelf=Shelf(tmp_path))["a"]] == [1, 4, 9]
     assert calls == [(1,), (2,), (3,)]
@@ -225,7 +225,7 @@ def test_what_pieces_share_is_made_once():
 
 
 def test_starts_are_sorted_by_weight():
-    plan = Plan(starts=2, seed=5, weights=FEW)
+    plan = PaperPlan(starts=2, seed=5, weights=FEW)
     run = over_starts("x", squares, plan, 2)
     assert list(run.pieces) == [(2, 1e-4, 1000, w, seed) for seed in (5, 6) for w in FEW]
     assert by_weight(plan, "abcd") == {0.0: ["a", "c"], WEIGHT: ["b", "d"]}
@@ -233,7 +233,7 @@ def test_starts_are_sorted_by_weight():
 
 @pytest.mark.slow
 def test_results_do_not_depend_on_processes():
-    plan, told = Plan(starts=2, until=1e-2, weights=FEW), []
+    plan, told = PaperPlan(starts=2, until=1e-2, weights=FEW), []
     run = over_starts("x", waugh2009.one_start, plan)
     apart = carry_out([run], 2, lambda *now: told.append(now))["x"]
     assert told == [("x", done, 4) for done in range(5)]
@@ -305,7 +305,7 @@ def test_plans_are_checked():
     for wrong in ({"starts": 0}, {"until": 0.0}, {"iterations": 0}, {"seed": -1}, {"jobs": 0}, {"weights": (0.0,)},
                   {"weights": (WEIGHT, WEIGHT)}, {"weights": (WEIGHT, -1.0)}):  # fmt: skip
         with pytest.raises(SpecError):
-            Plan(**wrong)
+            PaperPlan(**wrong)
     with pytest.raises(SpecError, match="there is no paper 'x'"):
         recompute("x")
     assert Spread((1.0,)).sd == 0.0 and Spread((1.0, 3.0)).mean == 2.0
@@ -333,7 +333,8 @@ def test_an_experiment_goes_from_plan_to_outcome(tmp_path):
         )
 
     made = Experiment(
-        "x", "X", Plan(starts=3), Plan(starts=1), lambda plan: [Run("doubling", doubled, [(s,) for s in plan.seeds])],
+        "x", "X", PaperPlan(starts=3), PaperPlan(starts=1),
+        lambda plan: [Run("doubling", doubled, [(s,) for s in plan.seeds])],
         lambda plan, found: found["doubling"], claims, page,
     )  # fmt: skip
     shelf = Shelf(tmp_path)
@@ -341,8 +342,8 @@ def test_an_experiment_goes_from_plan_to_outcome(tmp_path):
     assert outcome.sheets[0].rows == [("0", "0"), ("1", "2"), ("2", "4")] and outcome.about == "1 claim"
     assert outcome.verdict == "Of 1 claims of the paper 0 hold, 0 fail and 1 is undecided."
     assert outcome.data()["figures"] == {"twice": [0, 2, 4]} and outcome.data()["seeds"] == [0, 1, 2]
-    again = made.recompute(Plan(starts=2, seed=1), shelf=Shelf(tmp_path))
-    assert again.claims[0].held == (True, True) and again.seconds > 0
+    again = made.recompute(PaperPlan(starts=2, seed=1), shelf=Shelf(tmp_path))
+    assert again.claims[0].truths == (True, True) and again.seconds > 0
     assert shelf.done == 3 and len(list(tmp_path.iterdir())) == 3
 
 
@@ -359,7 +360,7 @@ def test_the_command_reads_runs_that_were_done(tmp_path, monkeypatch, capsys):
     def runs(plan):
         return [Run("x", squares, [(seed,) for seed in plan.seeds])]
 
-    made = Experiment("waugh2009", "X", Plan(starts=2), Plan(), runs, gather, lambda results: [], page)
+    made = Experiment("waugh2009", "X", PaperPlan(starts=2), PaperPlan(), runs, gather, lambda results: [], page)
     monkeypatch.setattr(waugh2009, "EXPERIMENT", made)
     for words, done, said in (((), 2, ""), (("--starts", "3"), 3, "2 of 3 runs"), (("--again",), 5, "")):
         with pytest.raises(SystemExit) as end:

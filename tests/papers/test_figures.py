@@ -13,9 +13,8 @@ import pytest
 
 import kibitz
 from kibitz.bench import results
-from kibitz.papers.sandholm_egt import TARGETS, Results, _first_sheet, _method_sheet
-from kibitz.papers.sandholm_rhode_island import BEST, Solved, _slides_sheet, _solver_sheet
-from kibitz.papers.sandholm_rhode_island import Whole as RhodeIsland
+from kibitz.papers.sandholm_egt import TARGETS, FirstOrderResults, _first_sheet, _method_sheet
+from kibitz.papers.sandholm_rhode_island import BEST, RhodeIslandSizes, SolverTimes, _slides_sheet, _solver_sheet
 
 HOME = Path(kibitz.__file__).parents[1]
 WRITTEN = ["README.md", "CHANGELOG.md",
@@ -88,21 +87,21 @@ def test_the_readme_says_no_more_than_was_measured():
 # Pages of papers compare solvers with one another; seconds of a solver alone are in results.md.
 
 
-def some_runs() -> list[Solved]:
-    return [Solved(solver, (10, 20), (1.25 * k, 7.75 * k), (0.5, 0.005), 0.0, (-1.0, 1.0), 437_000_000)
+def some_runs() -> list[SolverTimes]:
+    return [SolverTimes(solver, (10, 20), (1.25 * k, 7.75 * k), (0.5, 0.005), 0.0, (-1.0, 1.0), 437_000_000)
             for k, solver in enumerate((BEST, "cfr+"), start=1)]  # fmt: skip
 
 
 def test_times_of_rhode_island_are_ratios():
     runs = some_runs()
-    sheets = [_solver_sheet(runs), _slides_sheet(RhodeIsland(1, (1, 1), (1, 1, 1)), runs[0])]
+    sheets = [_solver_sheet(runs), _slides_sheet(RhodeIslandSizes(1, (1, 1), (1, 1, 1)), runs[0])]
     told = " ".join(text for sheet in sheets for row in sheet.rows for text in row)
     assert not re.search(r"7\.7|7\.8|15\.5|0\.44", told) and "(2.00)" in told
     assert all("results.md" in sheet.note for sheet in sheets)
 
 
 def test_times_of_first_order_methods_are_ratios():
-    found = Results([], [("Leduc", run) for run in some_runs()], [], [])
+    found = FirstOrderResults([], {"Leduc": some_runs()}, [], [])
     rows = _first_sheet(found).rows
     assert [row[1 + TARGETS.index(1.0)] for row in rows] == ["1", "2"]
     assert all(len(row) == 3 for row in _method_sheet(found).rows)

@@ -18,7 +18,7 @@ from kibitz.cli import app
 from kibitz.evaluate.crosstable import mix
 from kibitz.forms.profile import Profile
 from kibitz.games.tree import tree_of
-from kibitz.papers import Plan, gibson2011, gibson2011_sampled, recompute, stitching
+from kibitz.papers import PaperPlan, gibson2011, gibson2011_sampled, recompute, stitching
 from kibitz.papers import gibson2011_runs as leduc
 from kibitz.papers.claims import WEIGHT
 from kibitz.papers.gibson2011_runs import (
@@ -47,7 +47,7 @@ FEW = (0.0, 0.01, WEIGHT)  # without the weight that takes longest
 
 @pytest.fixture(scope="module")
 def weighed():
-    plan = Plan(starts=3, weights=FEW)
+    plan = PaperPlan(starts=3, weights=FEW)
     answers = carry_out([over_starts("2 players", leduc.one_start, plan, 2)], jobs=1)["2 players"]
     return {w: leduc.results(2, leduc.sizes(2), starts) for w, starts in by_weight(plan, answers).items()}
 
@@ -55,7 +55,7 @@ def weighed():
 @pytest.fixture(scope="module")
 def rough():
     """The same from fewer starts to a larger gap: enough to see what is made of figures, not what they are."""
-    plan = Plan(starts=2, weights=FEW, until=1e-2)
+    plan = PaperPlan(starts=2, weights=FEW, until=1e-2)
     answers = carry_out([over_starts("2 players", leduc.one_start, plan, 2)], jobs=1)["2 players"]
     return {w: leduc.results(2, leduc.sizes(2), starts) for w, starts in by_weight(plan, answers).items()}
 
@@ -73,7 +73,7 @@ def three():
 @pytest.fixture(scope="module")
 def answers():
     """The paper's own method, far too short, and the sizes."""
-    plan = Plan(sampled=20_000, sampled_seeds=2)
+    plan = PaperPlan(sampled=20_000, sampled_seeds=2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(leduc, "SHORTER_SEEDS", 1)
         asked = [run for run in leduc.runs(plan) if run.name.startswith(SAMPLED)]
@@ -90,11 +90,11 @@ def assert_robust(r, claims):
     for base in COARSE:
         for better in (DYNAMIC, EACH):
             assert claims[f"2p {base}: {better} earns more than {BASE}"].count == len(r.earns[base][BASE].values)
-            assert all(claims[f"2p {base}: {better} is less exploitable than {BASE}"].held)
-    assert all(claims[f"2p JQ-K: {PREFLOP} earns more than {BASE}"].held)
-    assert all(claims[f"2p JQ-K: {PREFLOP} is less exploitable than {BASE}"].held)
+            assert all(claims[f"2p {base}: {better} is less exploitable than {BASE}"].truths)
+    assert all(claims[f"2p JQ-K: {PREFLOP} earns more than {BASE}"].truths)
+    assert all(claims[f"2p JQ-K: {PREFLOP} is less exploitable than {BASE}"].truths)
     for worse in (ALL, PREFLOP):
-        assert all(claims[f"2p JQ-K: {DYNAMIC} is less exploitable than {worse}"].held)
+        assert all(claims[f"2p JQ-K: {DYNAMIC} is less exploitable than {worse}"].truths)
 
 
 @pytest.mark.slow
@@ -130,7 +130,7 @@ def test_claims_that_hold_from_every_start(weighed, two, three, sampled):
     for base in COARSE:  # and at every weight
         for better in (DYNAMIC, EACH):
             for what in ("earns more", "is less exploitable"):
-                told = found[f"2p {base}: {better} {what} than {BASE}"].told
+                told = found[f"2p {base}: {better} {what} than {BASE}"].verdict_text
                 assert told.startswith("holds at every weight: true in 3 of 3")
     for base in COARSE:  # three players: no theory, but by far
         assert three.earns[base][DYNAMIC].mean > three.earns[base][BASE].mean
@@ -145,17 +145,17 @@ def test_every_claim_is_counted(rough, sampled):
     found = list(gibson2011.claims((rough, three, sampled)))
     assert len({claim.text for claim in found}) == len(found)
     for claim in found:
-        assert len(claim.held) == (2 if claim.text.startswith("2p") else 1)
+        assert len(claim.truths) == (2 if claim.text.startswith("2p") else 1)
     (claim,) = [claim for claim in found if claim.text == f"3p J-QK: {DYNAMIC} earns more than {BASE}"]
-    assert claim.held == (drawn["J-QK"][DYNAMIC] > drawn["J-QK"][BASE],)
+    assert claim.truths == (drawn["J-QK"][DYNAMIC] > drawn["J-QK"][BASE],)
     text = f"2p JQ-K: {PREFLOP} earns more than {ALL}"
     claim = next(claim for claim in found if claim.text == text)
     pairs = zip(two.earns["JQ-K"][PREFLOP].values, two.earns["JQ-K"][ALL].values, strict=True)
-    assert claim.held == tuple(a > b for a, b in pairs) and claim.source == gibson2011.SOURCE
+    assert claim.truths == tuple(a > b for a, b in pairs) and claim.source == gibson2011.SOURCE
     for claim in found:
         paper = claim.text.startswith("2p") and not claim.source.endswith("(future work)")
         weights = [f"{weight:g}" for weight in (FEW if paper else [WEIGHT])]
-        assert list(claim.tried) == weights and claim.tried[f"{WEIGHT:g}"] == claim.held
+        assert list(claim.tried) == weights and claim.tried[f"{WEIGHT:g}"] == claim.truths
     claim = next(claim for claim in found if claim.text == text)
     for weight, r in rough.items():
         pairs = zip(r.earns["JQ-K"][PREFLOP].values, r.earns["JQ-K"][ALL].values, strict=True)
@@ -170,7 +170,7 @@ def test_weights_start_from_the_same_profiles(rough, monkeypatch):
         monkeypatch.setattr(
             stitching, "make", lambda name, task, seen=seen: seen.append(task.start) or real(name, task)
         )
-        maker = Builder(given.tree, Plan(until=10.0), 7, weight)
+        maker = Builder(given.tree, PaperPlan(until=10.0), 7, weight)
         leduc.build(given, "JQ-K", maker)
         leduc.build(given, "J-QK", maker)
     assert len(starts[WEIGHT]) == 28 and not np.array_equal(starts[WEIGHT][0], starts[WEIGHT][14])
@@ -222,7 +222,7 @@ def test_earnings_are_all_combinations_and_orders(players):
 def test_nothing_is_lost_without_suits():
     """A strategy for cards without suits is worth the same in the game with suits, best responses and all."""
     given, suited = leduc.layout(2), leduc.layout(2, suits=True).tree
-    plain = Builder(given.tree, Plan(until=1e-2), 5).solve(given.game("JQ-K"))
+    plain = Builder(given.tree, PaperPlan(until=1e-2), 5).solve(given.game("JQ-K"))
     rows = []
     for seat in range(2):
         start = suited.infosets.seat_start
@@ -239,7 +239,7 @@ def test_the_builder_stitches_as_the_library_does(monkeypatch):
     monkeypatch.setattr(stitching, "normalise", lambda weights, infosets: 1.0 / infosets.width[infosets.row_of_column])
     given, until = leduc.layout(2), 1e-2
     tree, parts, coarse, fine = given.tree, given.everywhere, given.bases["J-QK"], given.expert
-    maker = Builder(tree, Plan(until=until), 0, weight=0.0)
+    maker = Builder(tree, PaperPlan(until=until), 0, weight=0.0)
     base = maker.solve(given.game("J-QK"))
     assert base.sha256 == kibitz.solve(tree, "cfr+", abstraction=coarse, until=until).sha256
     joint = maker.solve(given.game("J-QK", parts))
@@ -264,7 +264,7 @@ def test_pieces_of_the_paper_s_method(answers):
     assert first[BASE] != other[BASE] and first[BASE] != first[DYNAMIC]  # each game has random numbers of its own
     again = leduc.one_sampled("null", 20_000, AS_THE_PAPER, 0)
     assert np.array_equal(again["strategies"][ALL], first[ALL])
-    assert Plan().sampled == 100_000_000 and stitching.QUICK.sampled <= 100_000
+    assert PaperPlan().sampled == 100_000_000 and stitching.QUICK.sampled <= 100_000
 
 
 def test_the_paper_s_method_comes_to_what_the_solver_comes_to():
@@ -349,11 +349,11 @@ def test_which_figures_come_out():
     paper = gibson2011_sampled.published(gibson2011.PAPER[2])
     assert len(paper) == 10 and paper[BASE, EARNS] == 24.73 and paper[PREFLOP, EXPLOIT] == 214.44
     found = {key: Spread((figure + 4.0, figure + 5.0)) for key, figure in paper.items()}
-    assert len(gibson2011_sampled.near(found, paper)) == 10 and gibson2011_sampled.between(found, paper) == 0
+    assert len(gibson2011_sampled.near(found, paper)) == 10 and stitching.met(found, paper) == 0
     found[ALL, EXPLOIT] = Spread((400.0, 448.0))
     assert (ALL, EXPLOIT) not in gibson2011_sampled.near(found, paper)
     assert (ALL, EXPLOIT) in gibson2011_sampled.near(found, paper, 10.0)
-    assert gibson2011_sampled.between(found, paper) == 1
+    assert stitching.met(found, paper) == 1
 
 
 def test_the_sentence_says_whether_figures_come_out(sampled, rough):
@@ -437,7 +437,7 @@ def test_mistakes_are_sentences(capsys, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_the_whole_table():
     """Sixteen starts, both halves, as the command does it."""
-    outcome = recompute("gibson2011", Plan(starts=16))
+    outcome = recompute("gibson2011", PaperPlan(starts=16))
     claims = {claim.text: claim for claim in outcome.claims}
     two = type("two", (), {"earns": {b: {BASE: Spread((0.0,) * 16)} for b in COARSE}})
     assert_robust(two, claims)

@@ -9,14 +9,14 @@ from typer.testing import CliRunner
 
 from kibitz.bench.paper import write
 from kibitz.cli import app
-from kibitz.papers import Plan
+from kibitz.papers import PaperPlan
 from kibitz.papers import gibson2011_three as three
 from kibitz.papers import gibson2011_three_page as page
 from kibitz.papers.gibson2011_three import ALL, BASE, DYNAMIC, EACH, FILES, NAMES, NEW, OLD, ONTO, PAIRS, SEATS, SHARES
 
 
 def test_time_and_sizes():
-    setting = page.setting_of(Plan(starts=1, hours=2.0))
+    setting = page.setting_of(PaperPlan(starts=1, hours=2.0))
     assert sum(SHARES.values()) == pytest.approx(1)
     counts = {EACH: 12, PAIRS: 12, ALL: 4, NEW: 4}
     assert sum(setting.spent(name) * counts.get(name, 1) for name in SHARES) == pytest.approx(setting.seconds)
@@ -27,7 +27,7 @@ def test_time_and_sizes():
     assert dynamic.parts == ("f", "rf", "rrf", "rcf") and dynamic.buckets[0] == "percentile([169, 2, 2, 2], forget=1)"
     limits = [three.experts_limit(162_000_000, hours) for hours in (0.5, 1, 2, 2.5, 4, 16, 100)]
     assert limits == [500_000, 500_000, 1_000_000, 1_000_000, 2_000_000, 8_000_000, 64_000_000]
-    assert len(three.tables_of_three()) == 35
+    assert len(three.TABLES_OF_THREE) == 35
 
 
 def made_up(better):
@@ -45,7 +45,7 @@ def made_up(better):
     experts = [
         {**facts, "name": name, "part": part, "seats": [0], "keeps": [0]} for name in SEATS for part in ("f", "rf")
     ]
-    runs = {run.name: run for run in page.runs(Plan(starts=1))}
+    runs = {run.name: run for run in page.runs(PaperPlan(starts=1))}
     copies = [table(piece[0]) for piece in runs[page.COPIES].pieces]
     tables = [table(piece[0]) for piece in runs[page.TABLES].pieces]
     course = [table(piece[0]) for piece in runs[page.COURSE].pieces]
@@ -63,10 +63,10 @@ def made_up(better):
 
 @pytest.mark.parametrize("better", [ALL, BASE])
 def test_claims_and_page(better, tmp_path):
-    plan = Plan(starts=1)
+    plan = PaperPlan(starts=1)
     results = page.gather(plan, made_up(better))
     assert results.earns(better)[0] == 6.0 and results.earns(DYNAMIC)[0] == -3.0
-    held = {claim.text: all(claim.held) for claim in page.claims(results)}
+    held = {claim.text: all(claim.truths) for claim in page.claims(results)}
     for other in (BASE, DYNAMIC, EACH):
         assert held.get(f"{ALL} earns more than {other}") == (better == ALL)
     assert held[f"{ALL} wins money"] == held[f"{ALL} wins from two copies of {BASE}"] == (better == ALL)

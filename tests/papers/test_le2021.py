@@ -17,12 +17,12 @@ from kibitz.forms.abstraction import abstraction
 from kibitz.forms.profile import Profile
 from kibitz.forms.rows import row_map
 from kibitz.games.tree import tree_of
-from kibitz.papers import Plan, le2021, le2021_runs, plan_of
+from kibitz.papers import PaperPlan, le2021, le2021_runs, plan_of
 from kibitz.papers.claims import FACT, REPETITION, Claim
 from kibitz.papers.le2021_course import ABSTRACTIONS, BASELINE, THESIS, Course, worth
-from kibitz.papers.le2021_runs import OTHER, REAL, Setting, looks_at
+from kibitz.papers.le2021_runs import OTHER, REAL, ToepenSize, evaluations_at
 from kibitz.papers.runs import Run, carry_out
-from kibitz.report.axes import spaced
+from kibitz.report.plot import spaced
 from kibitz.solvers import Task, make
 
 # Infosets by enumeration in other programs: game -> (all, with the thesis' isomorphism, with the largest one), each for
@@ -39,7 +39,7 @@ COUNTS = {
     "3/3/3, no betting": ((4_584, 4_584), (1_173, 1_173), (788, 788)),
     "3/3/3": ((1_366_338, 749_442), (376_958, 195_862), (228_065, 125_213)),
 }
-TINY = Plan(starts=2, until=0.1, iterations=300, jobs=1, quick=True)
+TINY = PaperPlan(starts=2, until=0.1, iterations=300, jobs=1, quick=True)
 
 
 def measured(plan):
@@ -49,13 +49,13 @@ def measured(plan):
 @pytest.fixture(scope="module")
 def results():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(le2021_runs, "LARGE", Setting(2, 2, 2, True))
+        patch.setattr(le2021_runs, "LARGE", ToepenSize(2, 2, 2, True))
         return measured(TINY)
 
 
 @pytest.fixture(scope="module")
 def course():
-    tree = tree_of(Setting(2, 3, 2, True).rules())
+    tree = tree_of(ToepenSize(2, 3, 2, True).rules())
     return Course(tree, abstraction(tree, BASELINE).row)
 
 
@@ -177,9 +177,10 @@ def test_an_approximate_best_response_is_never_above_the_exact_one(course):
 
 
 def test_looks():
-    assert looks_at(100_000, 100)[:4] == (100, 150, 200, 300) and looks_at(100_000, 100)[-2:] == (90_000, 100_000)
+    every = evaluations_at(100_000, 100)
+    assert every[:4] == (100, 150, 200, 300) and every[-2:] == (90_000, 100_000)
     for iterations in (1, 7, 10, 300, 5_000):
-        looks = looks_at(iterations, min(10, iterations))
+        looks = evaluations_at(iterations, min(10, iterations))
         assert looks[-1] == iterations and list(looks) == sorted(set(looks)) and looks[0] >= 1
 
 
@@ -193,27 +194,27 @@ def test_all_abstractions_are_trained(results):
         for name, curve in trained.reached.items():
             assert (np.diff(curve.values) >= 0).all() and curve.values.max() <= trained.sizes[name]
         assert trained.approximate == ()  # left out of a quick look
-        tree = tree_of(Setting(2, 2, 2, True).rules(mode))
+        tree = tree_of(ToepenSize(2, 2, 2, True).rules(mode))
         course = Course(tree, abstraction(tree, BASELINE).row)
         assert course.gap(course.average(course.fresh(0))).gap == pytest.approx(trained.uniform, abs=1e-12)
 
 
 @pytest.mark.slow
 def test_best_responses_to_the_baseline():
-    game = Setting(2, 2, 2, True)
+    game = ToepenSize(2, 2, 2, True)
     bound = le2021_runs.solved(game, True, 100, 0.5)
     found = [le2021_runs.trained_from(game, True, 100, 200, 4, k < 2, k) for k in range(3)]
     trained = le2021_runs.trained(200, 4, bound, found)
     assert len(trained.approximate) == 2
     for k, answered in enumerate(trained.approximate):
         assert 0 < answered <= trained.gap[BASELINE].values[k, -1] + 1e-9
-    assert trained.score[BASELINE].looks[-1] == trained.gap[BASELINE].looks[-1] == 200
-    assert len(trained.score[BASELINE].looks) == 3
+    assert trained.score[BASELINE].at[-1] == trained.gap[BASELINE].at[-1] == 200
+    assert len(trained.score[BASELINE].at) == 3
 
 
 @pytest.mark.slow  # the results take a minute, most of it to lay out 3/3/3
 def test_the_same_seeds_give_the_same_figures(results, monkeypatch):
-    monkeypatch.setattr(le2021_runs, "LARGE", Setting(2, 2, 2, True))
+    monkeypatch.setattr(le2021_runs, "LARGE", ToepenSize(2, 2, 2, True))
     monkeypatch.setattr(le2021_runs, "counted", lambda game: {})
     monkeypatch.setattr(le2021_runs, "exact_value", lambda game: (0.0, ""))
     again = measured(replace(TINY, jobs=2))
@@ -236,19 +237,19 @@ def test_small_games(results):
         for found in games.values():
             assert (found.seen.values <= found.real.values + 1e-9).all()
             assert (found.approximate.values <= found.real_then.values + 1e-9).all()
-            assert found.real.looks[-1] == found.approximate.looks[-1] == TINY.iterations // 2
+            assert found.real.at[-1] == found.approximate.at[-1] == TINY.iterations // 2
             assert (found.real.values[:, -1] < found.uniform + 0.5).all()
 
 
 def test_verdicts():
     both = {REAL: (True, True, True, True), OTHER: (True, False, False, False)}
     found = Claim("a", "Fig. 4.1", both[REAL], both, unit=REPETITION, leading=True)
-    assert found.told == "holds in all 4 repetitions; fails: true in 1 of 4 repetitions (thesis mode)"
+    assert found.verdict_text == "holds in all 4 repetitions; fails: true in 1 of 4 repetitions (thesis mode)"
     assert found.verdict == "holds" and found.verdicts == {REAL: "holds", OTHER: "fails"}
     assert found.stands is True and found.cell(both[OTHER]) == "1 of 4" and found.of_the_paper
     assert found.data()["variants"] == {mode: list(held) for mode, held in both.items()}
     exact = Claim("b", "Sec. 1", (False,), {REAL: (False,)}, detail="it is 5", unit=FACT, leading=True)
-    assert exact.told == "fails, nothing is random: it is 5"
+    assert exact.verdict_text == "fails, nothing is random: it is 5"
     assert exact.cell((False,)) == "false" and exact.stands is False
 
 
@@ -292,7 +293,7 @@ def test_a_table_that_is_not_there(capsys):
 
 def test_plans():
     assert plan_of("le2021").starts == 15 and plan_of("le2021").iterations == 100_000
-    assert plan_of("le2021", quick=True).iterations < 10_000 and plan_of("gibson2011") == Plan()
+    assert plan_of("le2021", quick=True).iterations < 10_000 and plan_of("gibson2011") == PaperPlan()
 
 
 def test_names_at_lines_stand_apart():

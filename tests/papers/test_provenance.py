@@ -12,15 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 import kibitz
-from kibitz.bench.provenance import command_of, outdated, portable, remarks, renewed
+from kibitz.bench.verdicts import command_of, outdated, portable, remarks, renewed
 from kibitz.cards import tables
 from kibitz.cli import app
-from kibitz.papers import PAPERS, experiment, gibson2011_three_page, table_alone
+from kibitz.papers import PAPERS, experiment, gibson2011_three_page, holdem_page, table_alone
 from kibitz.papers import gibson2011_holdem as gibson
 from kibitz.papers import sandholm_gs3 as gs3
 from kibitz.papers import waugh2009_holdem as waugh
-from kibitz.papers.experiment import Plan
-from kibitz.papers.runs import tuples
+from kibitz.papers.experiment import PaperPlan
 from kibitz.poker.buckets import buckets
 
 DOCS = Path(kibitz.__file__).parents[1] / "docs"
@@ -66,10 +65,10 @@ def test_commands_on_pages_name_no_folder_of_a_machine(page):
 def test_iterations_are_obeyed_and_choose_no_deck(of):
     """99 iterations are 99, of the game that the page is about; the deck of 16 cards is --quick's alone."""
     whole = of.setting_of(dataclasses.replace(of.EXPERIMENT.plan, iterations=99))
-    assert (whole.game, whole.iterations) == (of.GAME, 99)
+    assert (whole.game, whole.iterations) == (holdem_page.GAME, 99)
     quick = of.setting_of(dataclasses.replace(of.EXPERIMENT.quick, iterations=99))
-    assert (quick.game, quick.iterations) == (of.TINY, 99)
-    assert of.GAME in of.EXPERIMENT.says(of.EXPERIMENT.plan) and "99 iterations" in of.EXPERIMENT.says(
+    assert (quick.game, quick.iterations) == (holdem_page.TINY, 99)
+    assert holdem_page.GAME in of.EXPERIMENT.says(of.EXPERIMENT.plan) and "99 iterations" in of.EXPERIMENT.says(
         dataclasses.replace(of.EXPERIMENT.plan, iterations=99)
     )
 
@@ -135,7 +134,7 @@ def test_pages_say_what_their_data_do_of_where_they_come_from(page):
 
 
 def test_an_outcome_records_its_settings():
-    plan, page = Plan(starts=1), gibson2011_three_page
+    plan, page = PaperPlan(starts=1), gibson2011_three_page
     made = dataclasses.replace(page.EXPERIMENT, claims=lambda r: [], page=lambda plan, r, given: _blank())
     assert json.loads(json.dumps(made.outcome(plan, None, 0.0).data()))["settings"] == dict(page.EXPERIMENT.settings)
 
@@ -161,7 +160,7 @@ def cache(tmp_path, monkeypatch):
 def test_what_came_from_a_cache_says_how_long_it_had_taken(cache):
     def solved():
         buckets._held.clear()
-        return gs3.Model(**tuples(gs3.solved("rhode_island(ranks=3)", "percentile(2)", "cpu", 0.5, 60.0)))
+        return gs3.solved("rhode_island(ranks=3)", "percentile(2)", "cpu", 0.5, 60.0)
 
     first, again = solved(), solved()
     assert not first.buckets_cached and not first.weights_cached

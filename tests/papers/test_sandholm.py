@@ -10,8 +10,7 @@ import pytest
 import kibitz
 from kibitz.bench.paper import write
 from kibitz.papers import sandholm, sandholm_abstraction, sandholm_egt, sandholm_gameshrink, sandholm_rhode_island
-from kibitz.papers.experiment import Plan
-from kibitz.papers.runs import tuples
+from kibitz.papers.experiment import PaperPlan
 from kibitz.poker.buckets.gameshrink import shrink
 from kibitz.poker.buckets.names import shrunk_buckets
 from kibitz.poker.buckets.signals import Cards
@@ -93,7 +92,7 @@ def test_the_part_gameshrink(monkeypatch, tmp_path):
     monkeypatch.setattr(sandholm_gameshrink, "LOSSY", "rhode_island(ranks=3, suits=3)")
     monkeypatch.setattr(sandholm_gameshrink, "THRESHOLDS", (0, 4))
     told = []
-    plan = Plan(starts=1, iterations=60, quick=True, part="gameshrink")
+    plan = PaperPlan(starts=1, iterations=60, quick=True, part="gameshrink")
     outcome = sandholm.EXPERIMENT.recompute(plan, lambda what, done, of: told.append(what))
     assert told and set(outcome.figures) == {"gameshrink"}
     figures = outcome.figures["gameshrink"]
@@ -116,7 +115,7 @@ def test_the_part_gameshrink(monkeypatch, tmp_path):
 def test_the_part_rhode_island(monkeypatch, tmp_path):
     monkeypatch.setattr(sandholm_rhode_island, "GAME", SMALL)
     monkeypatch.setattr(sandholm_rhode_island, "OTHERS", ("cfr+",))
-    outcome = sandholm.EXPERIMENT.recompute(Plan(starts=1, iterations=10, until=0.1, part="rhode-island"))
+    outcome = sandholm.EXPERIMENT.recompute(PaperPlan(starts=1, iterations=10, until=0.1, part="rhode-island"))
     runs = outcome.figures["rhode-island"]["runs"]
     assert [run["solver"] for run in runs] == ["dcfr+", "cfr+"]
     assert all(run["gap"][-1] <= 0.1 and run["rss"] > 5e7 for run in runs)
@@ -134,7 +133,7 @@ def test_the_part_egt(monkeypatch, tmp_path):
     monkeypatch.setattr(sandholm_egt, "QUICK_SECONDS", 0.2)
     monkeypatch.setattr(sandholm_egt, "INSTANCES", sandholm_egt.INSTANCES[:1])
     monkeypatch.setattr(sandholm_egt, "_wide", lambda plan: (SMALL, 1))
-    outcome = sandholm.EXPERIMENT.recompute(Plan(starts=1, quick=True, part="egt"))
+    outcome = sandholm.EXPERIMENT.recompute(PaperPlan(starts=1, quick=True, part="egt"))
     figures = outcome.figures["egt"]
     assert [each["solver"] for each in figures["curves"]] == ["egt", "egt(prox=euclidean)", "cfr+"]
     assert all(each["gap"][-1] < 0.1 for each in (*figures["curves"], *figures["heuristics"]))
@@ -147,7 +146,7 @@ def test_the_part_egt(monkeypatch, tmp_path):
 def test_the_part_abstraction(monkeypatch, tmp_path):
     monkeypatch.setattr(sandholm_abstraction, "GAME", SMALL)
     monkeypatch.setattr(sandholm_abstraction, "GRANULARITIES", ((2, 4, 8), (3, 6, 12), (3, 14, 59)))
-    outcome = sandholm.EXPERIMENT.recompute(Plan(starts=2, quick=True, part="abstraction"))
+    outcome = sandholm.EXPERIMENT.recompute(PaperPlan(starts=2, quick=True, part="abstraction"))
     figures = outcome.figures["abstraction"]
     coarse, fine = figures["granularities"]
     for each in (coarse, fine):
@@ -156,7 +155,7 @@ def test_the_part_abstraction(monkeypatch, tmp_path):
     assert fine["exploitability"]["PA"]["mean"] < coarse["exploitability"]["PA"]["mean"]
     assert coarse["payoffs"]["EB against PA"]["starts"][0] != coarse["payoffs"]["EB against PA"]["starts"][1]
     for each in figures["ceilings"]:
-        assert each["classes"] == [3, 15, 60] and each["full"] and each["buckets"][-1] < 60
+        assert each["classes"] == (3, 15, 60) and each["full"] and each["buckets"][-1] < 60
     whole = {each["method"]: each for each in figures["beyond"]}
     assert whole["lossless"]["outside"] == pytest.approx(whole["lossless"]["inside"], rel=1e-6)
     assert whole["win-count"]["outside"] > 2 * whole["win-count"]["inside"]
@@ -180,8 +179,8 @@ def test_payoffs_of_a_start_are_those_of_the_profiles():
     cut = int(form.infosets.first[form.infosets.seat_start[1]])
     first = form.value(np.concatenate((by["EB"][:cut], by["PA"][cut:])))[0]
     second = form.value(np.concatenate((by["PA"][:cut], by["EB"][cut:])))[1]
-    assert found["payoffs"]["EB"]["PA"] == pytest.approx((first + second) / 2, abs=1e-9)
-    assert found["payoffs"]["PA"]["EB"] == pytest.approx(-found["payoffs"]["EB"]["PA"], abs=1e-9)
+    assert found.payoffs["EB"]["PA"] == pytest.approx((first + second) / 2, abs=1e-9)
+    assert found.payoffs["PA"]["EB"] == pytest.approx(-found.payoffs["EB"]["PA"], abs=1e-9)
 
 
 def test_how_partitions_lie():
@@ -206,28 +205,28 @@ def test_a_model_within_buckets_is_solved_and_told() -> None:
     """The part gs3 on a small deck: what it says follows from the looks of the run."""
     from kibitz.papers import sandholm_gs3 as gs3
 
-    model = gs3.Model(**tuples(gs3.solved("rhode_island(ranks=4)", "percentile(3)", "cpu", 0.02, 60.0)))
+    model = gs3.solved("rhode_island(ranks=4)", "percentile(3)", "cpu", 0.02, 60.0)
     assert model.buckets[0] == 3 and model.gap[-1] <= 0.02 < max(model.gap)
     iteration, seconds = model.reached(0.02) or (0, 0.0)
     assert iteration == model.iteration[-1] and seconds == model.seconds[-1]
     assert model.reached(0.0) is None
     assert 0 < model.per_iteration <= model.seconds[-1] / model.iteration[-1]
-    page = gs3.page(Plan(), [model], gs3.claims([model]))
+    page = gs3.page(PaperPlan(), [model], gs3.claims([model]))
     assert "percentile(buckets=3)" in page.summary and len(page.sheets) == 2
     gs3_sized = dataclasses.replace(model, buckets=(20, 800, 4800, 28800), gap=(0.5, 0.02), iteration=(10, 20),
                                     seconds=(1.0, 700.0))  # fmt: skip
     (late,) = gs3.claims([gs3_sized])
     (soon,) = gs3.claims([dataclasses.replace(gs3_sized, seconds=(1.0, 500.0))])
-    assert late.held == (False,) and soon.held == (True,)
+    assert late.truths == (False,) and soon.truths == (True,)
 
 
 def test_phases_are_tried_in_all_ways(tmp_path) -> None:
-    outcome = sandholm.EXPERIMENT.recompute(Plan(starts=1, quick=True, part="phases"))
+    outcome = sandholm.EXPERIMENT.recompute(PaperPlan(starts=1, quick=True, part="phases"))
     (model,) = outcome.figures["phases"]["models"]
     assert model["whole"] < 0.21 < min(way["gap"] for way in model["ways"])
     assert {(way["rounds"], way["begin"]) for way in model["ways"]} == {(1, 2), (2, 2), (2, 3)}
     by = {(way["rounds"], way["begin"], way["leaves"]): way["gap"] for way in model["ways"]}
     assert len(by) == 9 and by[2, 2, "rollout"] < by[2, 3, "rollout"] < by[1, 2, "rollout"]
     claims = {claim.text: claim for claim in outcome.claims}
-    assert len(claims["phases that overlap are better than phases that do not"].held) == 3
+    assert len(claims["phases that overlap are better than phases that do not"].truths) == 3
     assert {path.name for path in write(outcome, tmp_path)} >= {"report.md", "phases.png"}

@@ -11,14 +11,14 @@ import kibitz
 from kibitz.forms.choice import compact_form
 from kibitz.papers import sandholm
 from kibitz.papers.claims import FAILS, HOLDS, UNDECIDED
-from kibitz.papers.experiment import Plan
+from kibitz.papers.experiment import PaperPlan
 from kibitz.papers.runs import carry_out
 from kibitz.papers.sandholm_gs2 import (
     BEFORE,
     PART,
     PLAIN,
     SAFE,
-    Results,
+    EndgameResults,
     claims,
     first_phases,
     full_size,
@@ -35,7 +35,7 @@ DECK = "poker(file=holdem.limit.2p, ranks=4)"
 
 
 def test_a_quick_look(tmp_path):
-    plan = Plan(starts=1, quick=True, folder=str(tmp_path))
+    plan = PaperPlan(starts=1, quick=True, folder=str(tmp_path))
     found = gather(plan, carry_out(runs(plan), 1))
     assert [each["way"] for each in found.exactly] == ["no phases", "1 rollout", "1 learned"] and not found.matches
     # What is played before endgames loses what its profile does, with all hands.
@@ -46,7 +46,7 @@ def test_a_quick_look(tmp_path):
         assert said == pytest.approx(form.measure(whole.probabilities).nash_conv / 2)
     assert all(each[SAFE] < each[BEFORE] for each in found.exactly)
     given = list(claims(found))
-    assert [len(claim.held) for claim in given] == [3, 3, 1]
+    assert [len(claim.truths) for claim in given] == [3, 3, 1]
     assert given[0].tried["safe endgames"] == (True, True, True)
     made = page(plan, found, given)
     assert [len(sheet.rows) for sheet in made.sheets] == [3] and sandholm.PARTS["gs2"] is PART
@@ -57,7 +57,8 @@ def test_claims_are_judged_for_plain_and_safe_endgames_apart():
     data = json.loads((DOCS / "sandholm_gs2" / "data.json").read_text(encoding="utf-8"))
     (paper,) = data["papers"]
     figures = paper["figures"]["gs2"]
-    by = {claim.text: claim for claim in claims(Results(figures["exactly"], figures["matches"], figures["full"]))}
+    results = EndgameResults(figures["exactly"], figures["matches"], figures["full"])
+    by = {claim.text: claim for claim in claims(results)}
     earlier = by["endgames that begin a round earlier are better"]
     assert earlier.verdicts == {"plain endgames": HOLDS, "safe endgames": FAILS} and earlier.verdict == UNDECIDED
     harder = by["solved at the table, endgames make a strategy harder to exploit"]
@@ -66,7 +67,7 @@ def test_claims_are_judged_for_plain_and_safe_endgames_apart():
     assert [sum(held) for held in small.tried.values()] == [3, 5] and small.verdict == UNDECIDED
     assert [claim.data() for claim in by.values()] == paper["claims"]
     text = (DOCS / "sandholm_gs2.md").read_text(encoding="utf-8")
-    assert all(claim.told in text for claim in by.values())
+    assert all(claim.verdict_text in text for claim in by.values())
     # docs/papers.md says the same in words.
     (row,) = [line for line in (DOCS / "papers.md").read_text("utf-8").splitlines() if "(sandholm_gs2.md)" in line]
     for words in ("Safe endgames make every strategy harder to exploit", "plain ones none of Leduc, some of",
@@ -83,8 +84,8 @@ def test_matches_and_the_river_at_the_table(tmp_path):
     assert full["endgames"] > 0 and full["hands"] == 30 and (tmp_path / "gs2-3.profile").is_dir()
     exactly = [{"name": "Leduc", "game": "a", "buckets": "b", "way": "no phases", "begin": 2, BEFORE: 1.0, PLAIN: 2.0,
                 SAFE: 0.5}]  # fmt: skip
-    made = Results(exactly, matches, full)
+    made = EndgameResults(exactly, matches, full)
     given = list(claims(made))
     assert given[0].tried == {"plain endgames": (False,), "safe endgames": (True,)}
-    sheets = page(Plan(starts=1), made, given).sheets
+    sheets = page(PaperPlan(starts=1), made, given).sheets
     assert [len(sheet.rows) for sheet in sheets] == [1, 9, 2]

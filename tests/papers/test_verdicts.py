@@ -103,12 +103,12 @@ def test_the_rule_is_the_slow_twin_s(claim):
     }
     assert claim.verdict == data["verdict"] == slow_verdict(data)
     again = claim_of(data)
-    assert (again.data(), again.told, again.tried) == (claim.data(), claim.told, claim.tried)
+    assert (again.data(), again.verdict_text, again.tried) == (claim.data(), claim.verdict_text, claim.tried)
 
 
 @given(claims)
 def test_a_verdict_says_how_often_it_was_tried(claim):
-    told, sizes = claim.told, {len(truths) for truths in claim.tried.values()}
+    told, sizes = claim.verdict_text, {len(truths) for truths in claim.tried.values()}
     assert told.startswith(claim.verdict)
     if sizes == {1} and claim.unit != FACT and not (claim.across and len(claim.tried) > 1):
         assert "in the one run made" in told
@@ -142,17 +142,17 @@ def test_a_better_case_is_never_worse_for_a_claim(truths, data):
 
 def test_what_was_wrong():
     """Differences within their intervals were called false, also where the exact figure was known."""
-    assert measured("a", "b", (0.22, 21.01), 4.812).told == (
+    assert measured("a", "b", (0.22, 21.01), 4.812).verdict_text == (
         "holds in the one run made: 4.812 exactly (by match 0.22 ± 21.01)"
     )
     assert measured("a", "b", (-15.05, 23.15), 13.823).verdict == "holds"
-    assert measured("a", "b", (0.55, 0.96)).told == "undecided in the one run made: 0.55 ± 0.96"
-    assert measured("a", "b", (-17.07, 1.18)).told == "fails in the one run made: -17.07 ± 1.18"
+    assert measured("a", "b", (0.55, 0.96)).verdict_text == "undecided in the one run made: 0.55 ± 0.96"
+    assert measured("a", "b", (-17.07, 1.18)).verdict_text == "fails in the one run made: -17.07 ± 1.18"
 
 
 def test_verdicts_in_words():
     def of(*truths, **more):
-        return Claim("x", "y", truths, **more).told
+        return Claim("x", "y", truths, **more).verdict_text
 
     assert of(*[True] * 16) == "holds in all 16 random initialisations"
     assert of(*[True] * 12, *[False] * 4) == "holds in 12 of 16 random initialisations"
@@ -175,10 +175,10 @@ def test_verdicts_in_words():
 
 
 def test_claims_of_all_kinds():
-    assert compare("a", "b", [2.0, 3.0], [1.0, 3.0]).held == (True, None)
-    assert fact("a", "b", 5, 4, "it is 5").told == "fails, nothing is random: it is 5"
-    assert within("a", "b", 0.1, 0.2, None, 60.0).told == "fails in the one run made: it came to 0.2000"
-    assert within("a", "b", 0.1, 0.05, (7, 61.0), 60.0).told == "fails in the one run made: 61.0 s"
+    assert compare("a", "b", [2.0, 3.0], [1.0, 3.0]).truths == (True, None)
+    assert fact("a", "b", 5, 4, "it is 5").verdict_text == "fails, nothing is random: it is 5"
+    assert within("a", "b", 0.1, 0.2, None, 60.0).verdict_text == "fails in the one run made: it came to 0.2000"
+    assert within("a", "b", 0.1, 0.05, (7, 61.0), 60.0).verdict_text == "fails in the one run made: 61.0 s"
     assert within("a", "b", 0.1, 0.05, (7, 61.0)).verdict == "holds"
     three = [Claim("x", "paper", (side,)) for side in (True, False, None)]
     assert counts(three) == {"holds": 1, "fails": 1, "undecided": 1}

@@ -11,7 +11,7 @@ import pytest
 import kibitz
 from kibitz.cli import app
 from kibitz.evaluate.crosstable import mix
-from kibitz.papers import Plan, recompute, waugh2009
+from kibitz.papers import PaperPlan, recompute, waugh2009
 from kibitz.papers.claims import WEIGHT
 from kibitz.papers.runs import carry_out
 from kibitz.papers.stitching import Builder
@@ -20,7 +20,7 @@ from kibitz.papers.waugh2009 import BASES, FLOP, NAMES, PREFLOP
 
 @pytest.fixture(scope="module")
 def weighed():
-    plan = Plan(starts=3, weights=(0.0, WEIGHT))
+    plan = PaperPlan(starts=3, weights=(0.0, WEIGHT))
     return waugh2009.gather(plan, carry_out(waugh2009.runs(plan), jobs=1))
 
 
@@ -32,7 +32,7 @@ def tournament(weighed):
 @pytest.fixture(scope="module")
 def rough():
     """The same at one weight, to a larger gap."""
-    plan = Plan(starts=3, weights=(WEIGHT,), until=1e-3)
+    plan = PaperPlan(starts=3, weights=(WEIGHT,), until=1e-3)
     return waugh2009.gather(plan, carry_out(waugh2009.runs(plan), jobs=1))[WEIGHT]
 
 
@@ -40,12 +40,12 @@ def assert_robust(claims):
     """What held from every start that anybody tried."""
     for base in BASES:
         for kind in (PREFLOP, FLOP):
-            assert all(claims[f"{base} {kind} beat {base} head to head"].held)
-    assert all(claims["bases by average winnings: J.Q.K, JQ.K, J.QK"].held)
-    assert all(claims["preflop grafts by average winnings are in the order of their bases"].held)
-    assert all(claims["J.QK is last on average"].held)
+            assert all(claims[f"{base} {kind} beat {base} head to head"].truths)
+    assert all(claims["bases by average winnings: J.Q.K, JQ.K, J.QK"].truths)
+    assert all(claims["preflop grafts by average winnings are in the order of their bases"].truths)
+    assert all(claims["J.QK is last on average"].truths)
     for graft, base in (("JQ.K preflop grafts", "JQ.K"), ("JQ.K flop grafts", "JQ.K"), ("J.QK preflop grafts", "J.QK")):
-        assert all(claims[f"{graft} are more exploitable than {base}"].held)
+        assert all(claims[f"{graft} are more exploitable than {base}"].truths)
 
 
 @pytest.mark.slow
@@ -94,7 +94,7 @@ def test_theorem_one():
     what its p grafts gain one by one, and that is at least -3pε."""
     given = waugh2009.layout()
     for base in BASES:
-        maker = Builder(given.tree, Plan(until=1e-4), 3)
+        maker = Builder(given.tree, PaperPlan(until=1e-4), 3)
         solved, coarse = maker.solve(given.games[base]), given.coarse[base]
         for parts in given.parts.values():
             grafted = maker.static(solved, parts, "each", given.fine, coarse, opponents=coarse)
@@ -136,7 +136,7 @@ def test_the_report(tmp_path, monkeypatch, capsys, weighed):
 
 @pytest.mark.slow
 def test_the_whole_tournament():
-    outcome = recompute("waugh2009", Plan(starts=16))
+    outcome = recompute("waugh2009", PaperPlan(starts=16))
     claims = {claim.text: claim for claim in outcome.claims}
     assert_robust(claims)
     assert claims["J.Q.K preflop grafts are undefeated"].count >= 14

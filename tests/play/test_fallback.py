@@ -18,7 +18,8 @@ from kibitz.play.agents import agent
 from kibitz.play.compiled import Compiled
 from kibitz.play.fallback import SAMPLED, Silence, call_of, fold_of, sampled_silence, silence_of
 from kibitz.solvers.machines import machine_of
-from kibitz.solvers.tables import is_blank
+from kibitz.solvers.new_blueprints import BlueprintOptions
+from kibitz.solvers.table_strategy import is_blank
 
 GAME = "poker(file=leduc)"
 
@@ -26,7 +27,7 @@ GAME = "poker(file=leduc)"
 @cache
 def blueprint() -> kibitz.Blueprint:
     """So short a training that most rows are not there."""
-    return kibitz.train(GAME, iterations=3, memory=1 << 20, threads=1, seed=4)
+    return kibitz.train(GAME, iterations=3, options=BlueprintOptions(1 << 20), threads=1, seed=4)
 
 
 def seated() -> Compiled:
@@ -43,10 +44,11 @@ def test_rows_that_are_not_there_are_told_apart_and_played_uniformly() -> None:
     for seat in range(2):
         for at in range(infosets.seat_start[seat], infosets.seat_start[seat + 1]):
             label, actions = str(infosets.labels[at]), tuple(map(str, infosets.actions[infosets.actions_of[at]]))
-            key = int(machine.keys_of(mine.view, seat, [label], [len(actions)])[0])  # type: ignore[arg-type]
+            key = int(machine.keys_of(mine.table.view, seat, [label], [len(actions)])[0])  # type: ignore[union-attr]
             row = held.get(key)
             blank = row is None or not (row > 0).any()
-            assert mine.silent(seat, label, actions) == blank == is_blank(table, key, len(actions), machine.actions)
+            assert (mine.answer(seat, label, actions) is None) == blank
+            assert is_blank(table, key, len(actions), machine.actions) == blank
             before = mine.unanswered
             answer = mine.act(View(seat, (), (), actions, label))
             assert mine.unanswered - before == blank and sum(answer) == pytest.approx(1.0)

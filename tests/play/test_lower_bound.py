@@ -10,9 +10,8 @@ from kibitz.games.tree import tree_of
 from kibitz.play.agents import agent, blueprint_agent
 from kibitz.play.lower_bound import lower_bound, respond
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
-from kibitz.toepen.endgame_bound import endgame_bound
 from kibitz.toepen.exploit import Exploit
-from kibitz.toepen.gains import exploit_gains
+from kibitz.toepen.gains import endgame_bound, exploit_gains
 from kibitz.toepen.rules import Toepen
 
 RULES = Toepen(3, 3, 2)

@@ -20,12 +20,12 @@ from kibitz.evaluate.match import match
 from kibitz.games.views import View
 from kibitz.play import AGENTS, agent
 from kibitz.play.agents import parsed
+from kibitz.play.renderer import WIDTH, Renderer
 from kibitz.play.table import Session, opponents_of
-from kibitz.play.teller import WIDTH, Teller
 from kibitz.play.transcript import replayed
 from kibitz.solvers.machines import machine_of
-from kibitz.toepen.rules import NAMES, hand_text
-from kibitz.toepen.teller import ToepenTeller, belief_text, beliefs, card_text, events
+from kibitz.toepen.renderer import ToepenRenderer, belief_text, beliefs, card_text
+from kibitz.toepen.states import NAMES, events, hand_text
 
 SMALL = "toepen(suits=2, ranks=3, hand=2)"
 OWN_GAME = """
@@ -104,12 +104,12 @@ def test_a_view_has_nothing_of_the_other_hand():
 
 
 def test_what_a_person_types_is_understood():
-    cards, actions = ToepenTeller(kibitz.game(SMALL)), ("check", "bet")
-    for teller in (cards, Teller(kibitz.game("kuhn"))):
+    cards, actions = ToepenRenderer(kibitz.game(SMALL)), ("check", "bet")
+    for renderer in (cards, Renderer(kibitz.game("kuhn"))):
         for text, action in (("1", "check"), (" 2 ", "bet"), ("b", "bet"), ("CHECK", "check"), ("c", "check")):
-            assert teller.understood(text, actions) == action
+            assert renderer.understood(text, actions) == action
         for text in ("", "3", "0", "x", "fold", "-1", "\u00b2"):
-            assert teller.understood(text, actions) is None
+            assert renderer.understood(text, actions) is None
     held = ("Tc", "9d", "9h")
     for text, action in (("10c", "Tc"), ("tc", "Tc"), ("t", "Tc"), ("9d", "9d"), ("9\u2665", "9h"), ("10", "Tc")):
         assert cards.understood(text, held) == action
@@ -118,13 +118,13 @@ def test_what_a_person_types_is_understood():
 
 
 def test_actions_that_are_numbers_stand_for_themselves():
-    teller = Teller(kibitz.game("goofspiel"))
-    assert teller.listed(("2", "4")) == ["  2    4"]
-    assert teller.understood("2", ("2", "4")) == "2" and teller.understood("1", ("2", "4")) is None
-    bids = Teller(kibitz.game("liars_dice"))
+    renderer = Renderer(kibitz.game("goofspiel"))
+    assert renderer.listed(("2", "4")) == ["  2    4"]
+    assert renderer.understood("2", ("2", "4")) == "2" and renderer.understood("1", ("2", "4")) is None
+    bids = Renderer(kibitz.game("liars_dice"))
     assert bids.listed(("1-2", "liar")) == ["  1 1-2    2 liar"]
     assert bids.understood("2", ("1-2", "liar")) == "liar" and bids.understood("1-2", ("1-2", "liar")) == "1-2"
-    many = teller.listed([f"r{size}" for size in range(200, 20_000)])
+    many = renderer.listed([f"r{size}" for size in range(200, 20_000)])
     assert len(many) <= 2 and many[-1].endswith("...    19800 r19999")
 
 

@@ -22,11 +22,10 @@ from kibitz.play.agents import agent
 from kibitz.poker.acpc.client import Client
 from kibitz.poker.acpc.dealer import Dealer
 from kibitz.poker.acpc.wire import connected
-from kibitz.poker.stitching import experts as views
-from kibitz.poker.stitching.row_experts import stitched_rows
 from kibitz.solvers.kernels.players import AVERAGE
 from kibitz.solvers.machines import playable
-from kibitz.stitch import dynamic, static
+from kibitz.solvers.new_blueprints import BlueprintOptions
+from kibitz.stitch import Limit, dynamic, static
 
 HANDS = 50
 LEDUC, FORM, RHODE = "leduc", "poker(file=leduc)", "rhode_island(ranks=4, suits=2)"
@@ -69,7 +68,7 @@ def solved(game: str, solver: str = "cfr", **options: Any) -> Callable[[Path], M
 
 
 def trained(game: str, **options: Any) -> Callable[[Path], Made]:
-    options = {"iterations": 50, "memory": 1 << 21, "threads": 1, **options}
+    options = {"iterations": 50, "options": BlueprintOptions(1 << 21), "threads": 1, **options}
     return lambda folder: (kibitz.train(game, **options), game)
 
 
@@ -89,17 +88,16 @@ def form_experts(folder: Path) -> Made:
 
 def view_experts(folder: Path) -> Made:
     base = kibitz.solve(FORM, "pcs", abstraction="percentile(2)", iterations=3)
-    return views.static_views(FORM, base, "prefix(r, cr)", "all", "percentile(3)", iterations=3), FORM
+    return static(FORM, base, "prefix(r, cr)", "all", "percentile(3)", solver="pcs", iterations=3), FORM
 
 
 def view_dynamic(folder: Path) -> Made:
-    form = views.dynamic_form(FORM, "prefix(r, cr)", "percentile(2)", "percentile(3)")
-    return views.solved(form, "pcs", None, iterations=3), FORM
+    return dynamic(FORM, "prefix(r, cr)", ["percentile(2)", "percentile(3)"], solver="pcs", iterations=3), FORM
 
 
 def graft(folder: Path) -> Made:
-    base = kibitz.train(FORM, iterations=50, memory=1 << 21, threads=1)
-    return kibitz.train(FORM, iterations=50, memory=1 << 21, threads=1, base=base, part="round 2"), FORM
+    how = {"iterations": 50, "options": BlueprintOptions(1 << 21), "threads": 1}
+    return kibitz.train(FORM, base=kibitz.train(FORM, **how), part="round 2", **how), FORM
 
 
 def three(folder: Path) -> str:
@@ -110,17 +108,17 @@ def three(folder: Path) -> str:
 
 def rows(folder: Path) -> Made:
     game = three(folder)
-    return kibitz.train(game, iterations=50, threads=1, limit=600), game
+    return kibitz.train(game, iterations=50, threads=1, options=BlueprintOptions(limit=600)), game
 
 
 def rows_dynamic(folder: Path) -> Made:
     game = three(folder)
-    return kibitz.train(game, iterations=50, threads=1, limit=2000, dynamic=("f", "rf")), game
+    return kibitz.train(game, iterations=50, threads=1, options=BlueprintOptions(limit=2000, dynamic=("f", "rf"))), game
 
 
 def rows_stitched(folder: Path) -> Made:
     base, game = rows(folder)
-    made = stitched_rows(base, ("f",), "all", limit=2000, keep=folder / "experts", iterations=50, threads=1)
+    made = static(game, base, "prefix(f)", "all", Limit(2000), keep=folder / "experts", iterations=50, threads=1)
     return made, game
 
 
@@ -176,7 +174,7 @@ KINDS: dict[str, Callable[[Path], Made]] = {
     "own game": lambda folder: solved(own(folder))(folder),
     "own game, blueprint": lambda folder: trained(own(folder))(folder),
     "fewer bets": fewer(lambda game: kibitz.solve(game, "cfr+", iterations=3)),
-    "fewer bets, blueprint": fewer(lambda game: kibitz.train(game, iterations=50, memory=1 << 21, threads=1)),
+    "fewer bets, blueprint": fewer(lambda game: trained(game)(Path())[0]),
     "fewer bets, buckets": fewer(lambda game: kibitz.solve(game, "cfr+", iterations=3, abstraction="percentile(2)")),
 }
 

@@ -40,7 +40,7 @@ from kibitz.evaluate.match import seatings_of
 from kibitz.poker.acpc import seats, states, wire
 from kibitz.poker.acpc.client import Client
 from kibitz.poker.acpc.dealer import Dealer
-from kibitz.poker.acpc.log import Plan
+from kibitz.poker.acpc.log import MatchPlan
 from kibitz.poker.acpc.states import ProtocolError
 from kibitz.poker.acpc.wire import connected
 
@@ -114,12 +114,12 @@ def test_no_limit(tmp_path: Path) -> None:
 
 
 def test_places_of_players() -> None:
-    duplicate = Plan(LEDUC, 12, 0, ("a", "b", "c"), True)
+    duplicate = MatchPlan(LEDUC, 12, 0, ("a", "b", "c"), True)
     assert [duplicate.place(hand) for hand in range(6, 12)] == [(1, row) for row in seatings_of(3).tolist()]
-    rotating = Plan(LEDUC, 12, 0, ("a", "b", "c"))
+    rotating = MatchPlan(LEDUC, 12, 0, ("a", "b", "c"))
     assert [rotating.place(hand) for hand in range(3)] == [(0, [0, 1, 2]), (1, [2, 0, 1]), (2, [1, 2, 0])]
     with pytest.raises(ProtocolError, match="choose 12"):
-        Plan(LEDUC, 7, 0, ("a", "b", "c"), True)
+        MatchPlan(LEDUC, 7, 0, ("a", "b", "c"), True)
 
 
 @pytest.mark.parametrize("game", [LEDUC, "holdem.limit.3p"])
@@ -164,7 +164,7 @@ def killed_at(hand: int, log: Path, resume: bool, torn: int, remote: bool = Fals
         try:
             played = dealer._log.__class__.hand
 
-            def write(self: Any, over: states.Played) -> None:
+            def write(self: Any, over: states.LoggedHand) -> None:
                 if over.hand == hand:
                     if torn:
                         self._file.write(states.written_played(over).encode()[:torn])
@@ -283,7 +283,7 @@ def run(*words: str) -> int:
 
 def test_the_commands_play_a_match(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A dealer in a process of its own, an agent there, and the client here."""
-    log, plan = tmp_path / "match.log", Plan(LEDUC, 20, 5, ("me", "other"))
+    log, plan = tmp_path / "match.log", MatchPlan(LEDUC, 20, 5, ("me", "other"))
     code = "import sys; from kibitz.cli import main; sys.argv[0] = 'kibitz'; main()"
     words = ["dealer", "leduc", "--hands", "20", "--seed", "5", "--players", "me,other", "--agent", "other=uniform"]
     words += ["--port", "0", "--log", str(log), "--timeout", "300"]

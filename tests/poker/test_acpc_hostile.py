@@ -36,7 +36,7 @@ from acpc_tables import (
 from kibitz.core.errors import KibitzError
 from kibitz.play.agents import agent
 from kibitz.poker.acpc import seats
-from kibitz.poker.acpc.client import Client, Tally
+from kibitz.poker.acpc.client import Client, ClientTally
 from kibitz.poker.acpc.dealer import Dealer
 from kibitz.poker.acpc.states import ProtocolError
 from kibitz.poker.acpc.wire import connected
@@ -335,7 +335,7 @@ def one_sided(lines: bytes, wait: float = LONG) -> Any:
     rules, machine = machine_of(LEDUC)
     made = Client(rules, machine, agent("uniform", machine), 1)
 
-    def play() -> Tally:
+    def play() -> ClientTally:
         connection = connected(HOST, listener.getsockname()[1], LONG)
         try:
             return made.play(connection, wait)

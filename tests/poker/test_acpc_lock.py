@@ -12,7 +12,7 @@ from acpc_tables import LEDUC, table
 from kibitz.poker.acpc import log as logs
 from kibitz.poker.acpc.dealer import Dealer
 from kibitz.poker.acpc.log import Log
-from kibitz.poker.acpc.states import Played, ProtocolError
+from kibitz.poker.acpc.states import LoggedHand, ProtocolError
 
 BOTH = {"a": "uniform", "b": "uniform"}
 
@@ -90,7 +90,7 @@ def test_a_killed_dealer_blocks_nobody(tmp_path: Path) -> None:
         try:
             written = Log.hand
 
-            def write(self: Log, over: Played) -> None:
+            def write(self: Log, over: LoggedHand) -> None:
                 if over.hand == 4:
                     os.write(tell, b"x")
                     signal.pause()

@@ -13,10 +13,11 @@ import kibitz
 from kibitz.cli import app
 from kibitz.play.agents import agent
 from kibitz.poker.acpc.client import Client
-from kibitz.poker.acpc.dealer import Dealer, Outcome
+from kibitz.poker.acpc.dealer import Dealer, DealerOutcome
 from kibitz.poker.acpc.seats import poker_game, poker_machine
 from kibitz.poker.acpc.wire import connected
 from kibitz.poker.nolimit.translation import Translated
+from kibitz.solvers.new_blueprints import BlueprintOptions
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
     return game, *paths
 
 
-def clean(outcome: Outcome) -> None:
+def clean(outcome: DealerOutcome) -> None:
     assert not outcome.invalid and not outcome.late and not outcome.gone
     assert sum(outcome.totals) == pytest.approx(0.0)
 
@@ -99,7 +100,7 @@ def run(*words: str) -> int:
 def test_the_client_plays_the_game_of_all_bets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Hold'em of the competition, 200 big blinds: the game follows from the blueprint's."""
     few = "poker(file=holdem.nolimit.2p, bets=[1, allin], raises=2)"
-    kibitz.train(few, iterations=20, memory=1 << 24, threads=1).save(tmp_path / "nl.blueprint")
+    kibitz.train(few, iterations=20, options=BlueprintOptions(1 << 24), threads=1).save(tmp_path / "nl.blueprint")
     log = tmp_path / "match.log"
     dealer = Dealer("holdem.nolimit.2p", 3, 1, "me,you", {"you": AnySize(2)}, log=log, timeout=LONG)
     ((_, port),) = dealer.open()

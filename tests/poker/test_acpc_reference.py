@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from kibitz.poker.acpc.seats import poker_game
-from kibitz.poker.acpc.states import ProtocolError, noted, parse_played, parse_score, state_of, written_played
+from kibitz.poker.acpc.states import ProtocolError, logged_hand, parse_played, parse_score, state_of, written_played
 from kibitz.poker.acpc.states import written_score as score_of
 
 LOGS = Path(__file__).parents[1] / "acpc_reference"
@@ -60,7 +60,7 @@ def check_log(path: Path, source: str) -> int:
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("STATE:"):
             hand = parse_played(rules, line)
-            again = written_played(noted(rules, state_of(rules, hand), hands, hand.names))
+            again = written_played(logged_hand(rules, state_of(rules, hand), hands, hand.names))
             assert by_card(again) == by_card(line)
             hands += 1
             for name, value in zip(hand.names, line.split(":")[4].split("|"), strict=True):

@@ -70,7 +70,7 @@ def round_trips(count: int, seed: int) -> None:
     dice = random.Random(seed)
     ends = 0
     for rules, state, seat, hand in some(count, dice):
-        told = states.told(rules, state, seat, hand)
+        told = states.match_state(rules, state, seat, hand)
         line = states.written(told)
         found = states.parse(rules, line)
         assert found == told and states.written(found) == line
@@ -79,7 +79,7 @@ def round_trips(count: int, seed: int) -> None:
         turn = rules.turn(state)
         if turn == TERMINAL:
             ends += 1
-            over = states.noted(rules, state, hand, [f"p{k}" for k in range(rules.players)])
+            over = states.logged_hand(rules, state, hand, [f"p{k}" for k in range(rules.players)])
             text = states.written_played(over)
             assert states.parse_played(rules, text) == over
             assert states.state_of(rules, over) == state
@@ -109,10 +109,10 @@ def mutations(count: int, seed: int) -> None:
     dice = random.Random(seed)
     refused = 0
     for rules, state, seat, hand in some(count, dice):
-        told = states.told(rules, state, seat, hand)
+        told = states.match_state(rules, state, seat, hand)
         lines = [(states.parse, states.written(told), states.written)]
         if rules.turn(state) == TERMINAL:
-            over = states.noted(rules, state, hand, [f"p{k}" for k in range(rules.players)])
+            over = states.logged_hand(rules, state, hand, [f"p{k}" for k in range(rules.players)])
             lines.append((states.parse_played, states.written_played(over), states.written_played))
         elif rules.turn(state) == seat:
             action = dice.choice(rules.actions(state))
@@ -287,7 +287,7 @@ def test_against_pokerkit(variant: str) -> None:
                 state = rules.after(state, dealt)
                 continue
             assert other.actor_index == turn
-            here = states.told(rules, state, seat, hand)
+            here = states.match_state(rules, state, seat, hand)
             told.append(("S->", states.written(here) + "\r\n"))
             offered = rules.actions(state)[:12]  # without limit small raises, so that hands go on
             action = dice.choice([*offered, "call", "call"])

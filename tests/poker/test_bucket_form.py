@@ -15,14 +15,15 @@ from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.kernels.cfr import Rule
 from kibitz.poker.bucketed import passes
 from kibitz.poker.bucketed import programme as bucket_programme
+from kibitz.poker.bucketed.cfr_state import BucketCfrState
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.form import BucketForm
-from kibitz.poker.bucketed.space import BucketSpace
 from kibitz.poker.bucketed.weights import joint_weights, recipe_of
 from kibitz.poker.buckets.hand_buckets import HandBuckets, RoundBuckets
 from kibitz.poker.exact import programme
-from kibitz.poker.exact.space import PokerSpace
-from kibitz.solvers.run import solve
+from kibitz.poker.exact.cfr_state import PokerCfrState
+from kibitz.solvers import RunOptions
+from kibitz.solvers.run import solve, solve_through
 
 RULES = {
     "dcfr+": Rule(1.5, 1.5, 4.0, 0.0, 0.0, 0.0, True),
@@ -68,7 +69,7 @@ def test_it_equals_the_poker_form(name: str) -> None:
             worth = np.zeros(each.sequences)
             lo, hi = each.seat_sequence[seat : seat + 2]
             worth[lo:hi] = each.gradient(seat, each.plan(each.to_strategy(played)))
-            by_column.append(each.by_column(worth) if each is form else poker._columns(worth))
+            by_column.append(each.by_column(worth) if each is form else poker.by_column(worth))
         np.testing.assert_allclose(*by_column, atol=1e-9)
         best, answer = form.best_response(seat, played)
         assert best == pytest.approx(theirs.best[seat], abs=1e-9)
@@ -80,7 +81,7 @@ def test_it_equals_the_poker_form(name: str) -> None:
 @pytest.mark.some(4)
 def test_cfr_is_that_of_the_poker_form(name: str, rule: str) -> None:
     form, poker = forms(name, 2)
-    mine, theirs = BucketSpace(form, None, np.float64), PokerSpace(poker, None, np.float64)
+    mine, theirs = BucketCfrState(form, None, np.float64), PokerCfrState(poker, None, np.float64)
     mine.iterate(RULES[rule], 0, 12, 1)
     mine.iterate(RULES[rule], 12, 8, 1)
     theirs.iterate(RULES[rule], 0, 20, 1)
@@ -92,7 +93,7 @@ def test_cfr_is_that_of_the_poker_form(name: str, rule: str) -> None:
 
 def test_single_precision_is_good_to_its_word() -> None:
     form, _ = forms("turn hold'em of 10 cards")
-    single, double = BucketSpace(form, drawn(form)), BucketSpace(form, drawn(form), np.float64)
+    single, double = BucketCfrState(form, drawn(form)), BucketCfrState(form, drawn(form), np.float64)
     for seat in (0, 1):
         for space in (single, double):
             space.passes.gradient(seat, space._plan, space._roots[1 - seat], space._worth)
@@ -120,7 +121,7 @@ def test_what_nobody_reaches_is_left_out_of_products(monkeypatch: pytest.MonkeyP
 
 def test_a_run_goes_on_where_it_was_cut() -> None:
     form, _ = forms("leduc")
-    whole, cut, other = (BucketSpace(form, None) for _ in range(3))
+    whole, cut, other = (BucketCfrState(form, None) for _ in range(3))
     whole.iterate(RULES["dcfr+"], 0, 10, 1)
     cut.iterate(RULES["dcfr+"], 0, 4, 1)
     for name, array in other.state.items():
@@ -224,7 +225,7 @@ def test_frozen_rows_stay_and_the_rest_answers() -> None:
     nodes, _ = form.infosets.order()
     moves = form.betting.round[nodes] > 0
     rows = form.freeze(moves, base)
-    found = solve(form, "dcfr+", rows=rows, iterations=400)
+    found = solve_through(form, "dcfr+", rows=rows, iterations=400)
     frozen = np.repeat(~moves, form.infosets.width)
     np.testing.assert_array_equal(found.probabilities[frozen], base[frozen])
     # Nobody who may move gains: free the second seat's later rounds alone and respond.
@@ -246,9 +247,9 @@ def test_a_start_profile_is_where_it_starts(tmp_path: Path) -> None:
     again = solve(form, "dcfr+", iterations=0, start=first)
     np.testing.assert_allclose(again.probabilities, first.probabilities, atol=1e-6)
     cut = tmp_path / "run.checkpoint"
-    solve(form, "dcfr+", iterations=20, checkpoint=cut)
+    solve(form, "dcfr+", iterations=20, run=RunOptions(cut))
     np.testing.assert_array_equal(
-        solve(form, "dcfr+", iterations=50, checkpoint=cut, resume=True).probabilities, first.probabilities
+        solve(form, "dcfr+", iterations=50, run=RunOptions(cut, resume=True)).probabilities, first.probabilities
     )
 
 

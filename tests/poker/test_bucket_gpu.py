@@ -8,11 +8,12 @@ from bucketed import random_buckets, rules
 
 from kibitz.core.errors import SolverError
 from kibitz.forms.kernels.cfr import Rule
+from kibitz.poker.bucketed.cfr_state import BucketCfrState
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.form import BucketForm
-from kibitz.poker.bucketed.space import BucketSpace
 from kibitz.poker.bucketed.weights import joint_weights
-from kibitz.solvers.run import solve
+from kibitz.solvers import RunOptions
+from kibitz.solvers.run import solve, solve_through
 
 
 def _there() -> bool:
@@ -31,7 +32,7 @@ def test_without_a_gpu_there_is_a_sentence() -> None:
     with pytest.raises(SolverError, match="leave out --device"):
         Device("gpu")
     with pytest.raises(SolverError, match="leave out --device"):
-        solve("rhode_island", abstraction="percentile(2)", device="gpu")
+        solve("rhode_island", abstraction="percentile(2)", run=RunOptions(device="gpu"))
 
 
 @pytest.mark.skipif(not THERE, reason="needs a GPU and CuPy")
@@ -49,18 +50,18 @@ def test_a_gpu_gives_the_same(name: str) -> None:
     np.testing.assert_allclose(there.measure(played).best, here.measure(played).best, atol=1e-12)
     np.testing.assert_allclose(there.best_response(0, played)[0], here.best_response(0, played)[0], atol=1e-12)
     rule = Rule(1.5, 1.5, 4.0, 0.0, 0.0, 0.0, True)
-    spaces = [BucketSpace(form, None, np.float64) for form in (here, there)]
+    spaces = [BucketCfrState(form, None, np.float64) for form in (here, there)]
     for space in spaces:
         space.iterate(rule, 0, 20, 1)
     assert spaces[0].measure(True).nash_conv == pytest.approx(spaces[1].measure(True).nash_conv, rel=1e-6)
     state = {key: array.copy() for key, array in spaces[1].state.items()}
-    other = BucketSpace(there, None, np.float64)
+    other = BucketCfrState(there, None, np.float64)
     for key, array in other.state.items():
         array[...] = state[key]
     other.restore()
     np.testing.assert_allclose(other.probabilities(True), spaces[1].probabilities(True))
     frozen = there.freeze(np.arange(there.points) % 2 == 0, played)
-    fixed = solve(there, "dcfr+", iterations=30, rows=frozen)
+    fixed = solve_through(there, "dcfr+", iterations=30, rows=frozen)
     held = np.repeat(~frozen.moves, there.infosets.width)
     np.testing.assert_array_equal(fixed.probabilities[held], played[held])
 

@@ -16,6 +16,7 @@ from kibitz.core.errors import GameError, KibitzError, SolverError
 from kibitz.poker.bucketed import build
 from kibitz.poker.bucketed.form import BucketForm
 from kibitz.poker.exact import layout
+from kibitz.solvers import RunOptions
 
 GAME, BUCKETS = "rhode_island(ranks=4)", "percentile(3)"
 
@@ -114,4 +115,4 @@ def test_a_device_without_buckets_is_a_sentence() -> None:
     told = CliRunner().invoke(app, ["solve", "kuhn", "--device", "tpu"])
     assert told.exit_code == 2 and "choose cpu or gpu" in told.output
     with pytest.raises(SolverError, match="leave it out"):
-        kibitz.solve("kuhn", device="gpu")
+        kibitz.solve("kuhn", run=RunOptions(device="gpu"))

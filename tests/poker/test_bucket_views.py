@@ -15,8 +15,8 @@ from kibitz.forms.kernels.cfr import Rule
 from kibitz.forms.profile import Profile
 from kibitz.play.agents import profile_agent
 from kibitz.play.conformance import CHECKS, Subject, run_check
+from kibitz.poker.bucketed.cfr_state import BucketCfrState
 from kibitz.poker.bucketed.form import BucketForm
-from kibitz.poker.bucketed.space import BucketSpace
 from kibitz.poker.bucketed.weights import joint_weights
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.buckets.hand_buckets import HandBuckets, RoundBuckets
@@ -148,7 +148,7 @@ def test_training_solves_the_abstract_game() -> None:
     made = Blueprint.empty(machine, "percentile(2)", memory=1 << 20, seed=2)
     made.train(iterations=100_000)
     assert made.rows == form.points, "a row for each infoset of the abstract game"
-    _, keys, _ = form.infosets.seated(machine, form.uniform())
+    _, keys, _ = form.infosets.as_table(machine, form.uniform())
     width = np.diff(form.infosets.first)
     rows = np.zeros((form.points, machine.actions))
     look_up(made.table, keys, width, rows)
@@ -200,11 +200,11 @@ def test_what_is_no_abstraction_is_refused(tmp_path) -> None:
 def test_a_profile_within_buckets_is_seated(name: str) -> None:
     """Against itself it wins, seat by seat, what it is worth; and a blueprint of the same buckets meets it."""
     form, machine = bucket_form(name, "percentile(2)"), rules(name).machine()
-    space = BucketSpace(form, None)
+    space = BucketCfrState(form, None)
     space.iterate(Rule(1.5, 1.5, 4.0, 0.0, 0.0, 0.0, True), 0, 30, 1)
     profile = Profile(form.infosets, space.probabilities(True), {})
     agent = profile_agent(profile, machine, "profile")
-    spec, keys, _ = form.infosets.seated(machine, profile.probabilities)
+    spec, keys, _ = form.infosets.as_table(machine, profile.probabilities)
     assert spec == "percentile(buckets=2)" and len(np.unique(keys)) == form.points
     width, rows = np.diff(form.infosets.first), np.zeros((form.points, machine.actions))
     look_up(agent.player.store, keys, width, rows)
@@ -224,7 +224,7 @@ def test_a_profile_within_buckets_is_seated(name: str) -> None:
 def test_a_profile_of_other_buckets_or_cards_is_refused() -> None:
     form, machine = bucket_form("leduc", "percentile(2)"), rules("leduc").machine()
     with pytest.raises(GameError, match=r"the profile is of .*leduc.*, not of"):
-        form.infosets.seated(rules("rhode_island").machine(), form.uniform())
+        form.infosets.as_table(rules("rhode_island").machine(), form.uniform())
     other = BucketForm(rules("leduc"), form.abstraction, "0" * 64, form.parents, form.weights)
     with pytest.raises(GameError, match="within other buckets than percentile"):
-        other.infosets.seated(machine, other.uniform())
+        other.infosets.as_table(machine, other.uniform())

@@ -92,7 +92,7 @@ def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path):
         time.sleep(0.05)
     child.send_signal(signal.SIGINT)
     assert child.wait(600) == 130
-    at = kibitz.solvers.run.checkpoint_meta(place)["iteration"]
+    at = kibitz.solvers.checkpoints.checkpoint_meta(place)["iteration"]
     assert at > 0
     call("solve", "--resume", str(place), "--iterations", str(at + 25), "--out", str(out))
     whole = kibitz.solve("rhode_island(ranks=3, suits=2)", "dcfr+", iterations=at + 25)

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kibitz.core.errors import SpecError
-from kibitz.poker.buckets.allocate import allocate
-from kibitz.poker.buckets.expectation import line_clusters, line_errors
+from kibitz.poker.buckets.expectation import allocate, line_clusters, line_errors
 
 
 def spread(values: np.ndarray, weights: np.ndarray, group: np.ndarray) -> float:
@@ -39,7 +38,7 @@ def test_clusters_on_a_line_are_the_best_there_are(points: list[tuple[int, int]]
     assert not found[n:].any()
 
 
-@settings(deadline=None)  # HiGHS is imported on the way
+@settings(deadline=None)  # the kernel is compiled on the way
 @given(
     st.lists(st.lists(st.integers(0, 50), min_size=1, max_size=5), min_size=1, max_size=5),
     st.integers(0, 12),
@@ -49,10 +48,9 @@ def test_the_integer_programme_is_the_best_of_all_ways(errors: list[list[int]], 
     given_ = [np.array(each, float) for each in errors]
     ways = product(*(range(1, len(each) + 1) for each in errors))
     best = min(sum(e[k - 1] for e, k in zip(errors, way, strict=True)) for way in ways if sum(way) <= budget)
-    for method in ("dp", "milp"):
-        found = allocate(given_, budget, method)
-        assert found.sum() <= budget and (found >= 1).all()
-        assert sum(e[k - 1] for e, k in zip(errors, found.tolist(), strict=True)) == best
+    found = allocate(given_, budget)
+    assert found.sum() <= budget and (found >= 1).all()
+    assert sum(e[k - 1] for e, k in zip(errors, found.tolist(), strict=True)) == best
 
 
 def test_a_budget_below_the_parents_is_refused() -> None:

@@ -11,7 +11,7 @@ import kibitz
 from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.choice import compact_form
 from kibitz.poker.endgames.endgames import Safe, solved
-from kibitz.poker.endgames.refined import Work, refined
+from kibitz.poker.endgames.refined import Refinement, refined
 from kibitz.poker.endgames.subgame import Endgame
 from kibitz.poker.rules.cards import text_of
 from kibitz.poker.rules.rules import Poker, strength
@@ -96,10 +96,10 @@ def test_responses_are_those_of_the_whole_game(game, text):
     strategy = np.empty(form.sequences)
     form._normalise(rng.random(form.sequences), strategy)
     node = rules.betting.text.index(text)
-    work = Work(rules, form, strategy, int(rules.betting.round[node]), 0.0)
+    work = Refinement(rules, form, strategy, int(rules.betting.round[node]), 0.0)
     segment = work.first[node]
     for root in range(min(2, len(form.cards.rounds[work.level].boards))):
-        spot = work.spot(segment, root)
+        spot = work.root(segment, root)
         inside = np.ones(spot.endgame.sequences)
         for seg, k, at in spot.endgame.decisions():
             seat, level = int(form.betting.turn[at]), int(spot.endgame.levels[seg])

@@ -57,7 +57,7 @@ def test_bets_are_for_games_without_limit() -> None:
         acpc.parse("GAMEDEF\nnolimit\nbetSizes =\nEND GAMEDEF")
     with pytest.raises(GameError, match="line 2: betSizes: 'x' is no size"):
         acpc.parse("GAMEDEF\nbetSizes = x\nEND GAMEDEF")
-    with pytest.raises(GameError, match="or fewer bets, as poker"):
+    with pytest.raises(GameError, match="or an action abstraction, as poker"):
         _ = make_game("holdem.nolimit.2p").betting
 
 

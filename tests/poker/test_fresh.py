@@ -13,7 +13,7 @@ from kibitz.cli import app
 from kibitz.core.errors import GameError
 from kibitz.poker.tournaments import check, pushfold, solve, tournament
 from kibitz.poker.tournaments.fictitious import best, gains_of
-from kibitz.poker.tournaments.hand import Hand
+from kibitz.poker.tournaments.hand import JamFoldHand
 from kibitz.poker.tournaments.sampled import SampledHand
 from kibitz.poker.tournaments.single import _chips, hand_payoffs
 
@@ -23,7 +23,7 @@ STACKS, BLINDS, PRIZES = [12, 8, 20, 9], (1, 2), [50, 30, 20]
 def responder_gain(found, deals):
     """By hand: a responder of each seat on one sample, valued on another; and on the first itself."""
     held, posts, dead = _chips(STACKS, BLINDS, 0)
-    hand, chips = Hand(4), np.array([held])
+    hand, chips = JamFoldHand(4), np.array([held])
     posted = hand.posted(chips, *posts, dead)
     payoffs = hand_payoffs(hand, chips, posted, tuple(map(float, PRIZES)), posts[1])
     forced = hand.forced(chips, posted)
@@ -58,7 +58,7 @@ def test_a_tournament_is_checked_on_fresh_deals():
     found = solve(rules, "vi-fp", 0.02, deals=1_000)
     fresh = check(rules, found.jams, 1_000)
     engines = [equilibrium.engine_of(level.players, 1_000) for level in rules.levels]
-    _, _, gains = equilibrium._valued(rules, found.jams, engines, None)
+    _, _, gains, _ = equilibrium._valued(rules, found.jams, engines, None)
     assert float(gains[-1].max()) < 0.5 * fresh.highest
     low, high = fresh.interval
     assert low < fresh.epsilon < high and fresh.epsilon < fresh.highest
@@ -86,7 +86,7 @@ def test_what_is_sampled_says_so(tmp_path):
     assert "SAMPLED, 2,000 deals" in page.read_text()
     exact = run("pushfold", "--stacks", "10,10", "--values")
     assert "all cards counted" in exact.output and "SAMPLED" not in exact.output
-    assert "What jamming brings more than folding" in exact.output
+    assert "What jamming gains over folding" in exact.output
 
 
 def test_a_range_of_ones_own():
@@ -109,7 +109,7 @@ def test_a_range_of_ones_own():
     assert run("pushfold", "--stacks", "10,10", "--compare", "AA", "--decision", "CO").exit_code == 2
     assert run("pushfold", "--stacks", "10,10", "--decision", "SB, first to jam").exit_code == 2
     with pytest.raises(GameError, match="choose of"):
-        from kibitz.poker.tournaments.compare import compared
+        from kibitz.poker.tournaments.single import compared
 
         compared(pushfold([10, 10]), "AA", "nobody")
     assert classes().names[at] == "AA"

@@ -10,16 +10,16 @@ from kibitz.papers import gibson2011_holdem as holdem
 from kibitz.papers import table_alone
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES, sizes_of
 from kibitz.papers.holdem import arguments
-from kibitz.papers.holdem_page import EXPLOITED, MATCHES, SOLVING, WITHIN
+from kibitz.papers.holdem_page import EXPLOITED, GAME, MATCHES, SOLVING, TINY, WITHIN
 from kibitz.papers.runs import Shelf
 
 
 def test_sizes_fill_the_limit():
-    found = sizes_of(holdem.GAME, holdem.LIMIT, holdem.LARGEST)
+    found = sizes_of(GAME, *holdem.LIMITS)
     assert found.base == "percentile(8)" and found.finest == "percentile(10)"
     assert found.all == {"r": "percentile([10, 10, 10, 9])", "cr": "percentile([10, 10, 10, 9])"}
     assert list(found.each) == ["r", "cr", "ccr", "cccr"] and found.each["ccr"] == "percentile([14, 14, 14, 13])"
-    assert all(0.9 * holdem.LIMIT < found.infosets[name] <= holdem.LIMIT for name in (BASE, DYNAMIC, EACH, ALL))
+    assert all(0.9 * holdem.LIMITS[0] < found.infosets[name] <= holdem.LIMITS[0] for name in (BASE, DYNAMIC, EACH, ALL))
 
 
 def answers(exploited):
@@ -48,7 +48,7 @@ def test_the_page_says_what_was_measured(exploited):
     r = answers(exploited)
     assert r.earns(BASE)[0] == pytest.approx(-2.5) and r.earns(FINEST)[0] == pytest.approx(2.5)
     assert r.against(FINEST, BASE) == (4.0, 0.1)
-    claims = {claim.text: all(claim.held) for claim in holdem.claims(r)}
+    claims = {claim.text: all(claim.truths) for claim in holdem.claims(r)}
     assert claims["Dynamic earns more than Base"] and claims["the finest strategy beats Static.S=N"]
     assert not claims["Static.S={i} earns no more than Base"]
     assert ("Static.S=N is less exploitable than Base" in claims) == exploited
@@ -69,7 +69,7 @@ def test_everything_on_a_small_deck(tmp_path):
     plan = replace(holdem.EXPERIMENT.quick, iterations=20, folder=str(tmp_path))
     first = holdem.EXPERIMENT.recompute(plan, shelf=Shelf(tmp_path / "runs"))
     setting = holdem.setting_of(plan)
-    assert setting.game == holdem.TINY and len(arguments(setting)) == 5
+    assert setting.game == TINY and len(arguments(setting)) == 5
     exploit = first.figures["exploitability"]
     assert set(exploit) == set(NAMES) and all(each["exploitability"] > 0 for each in exploit.values())
     assert len(first.figures["matches"]) == 10

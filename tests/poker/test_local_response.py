@@ -12,10 +12,10 @@ from kibitz.core.errors import GameError
 from kibitz.forms.sequence import form_of
 from kibitz.games.tree import tree_of
 from kibitz.play.agents import agent, blueprint_agent
-from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+from kibitz.poker.blueprints.placed_rows import placed_blueprint
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.cards import text_of
-from kibitz.poker.rules.rows import Rows
+from kibitz.poker.rules.rows import RowPlan
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.whole.local_response import LocalResponse, local_bound
 from kibitz.solvers.blueprint import blueprint_profile
@@ -25,7 +25,7 @@ RULES = Poker(replace(acpc.parse(TINY, "tiny"), ranks=3))
 
 
 def trained(iterations):
-    made = RowBlueprint.laid_out(machine_of(RULES, how="rounds"), Rows(("percentile([4, 6], recall=false)",)))
+    made = placed_blueprint(machine_of(RULES, how="rounds"), RowPlan(("percentile([4, 6], recall=false)",)))
     made.train(iterations=iterations)
     return made.played()
 
@@ -55,9 +55,9 @@ def test_ranges_are_what_hands_do():
         if card in (44, 41):
             assert found[0][k] == found[2][k] == 0
             continue
-        opens = player.strategy(2, f"{name}:", ("fold", "call", "raise"))[2]
-        calls = player.strategy(0, f"{name}:r", ("fold", "call", "raise"))[1]
-        checks = player.strategy(0, f"{name} Qd:rcc/", ("call", "raise"))[0]
+        opens = player.answer(2, f"{name}:", ("fold", "call", "raise"))[2]
+        calls = player.answer(0, f"{name}:r", ("fold", "call", "raise"))[1]
+        checks = player.answer(0, f"{name} Qd:rcc/", ("call", "raise"))[0]
         assert found[2][k] == pytest.approx(opens) and found[0][k] == pytest.approx(calls * checks)
 
 

@@ -14,7 +14,7 @@ from kibitz.core.errors import KibitzError, SolverError
 from kibitz.poker.bucketed.build import bucket_form
 from kibitz.poker.sampled.form import Frozen, ViewForm
 from kibitz.poker.sampled.pcs import Pcs
-from kibitz.solvers import Task, make
+from kibitz.solvers import RunOptions, Task, make
 
 
 def own_reach(form, whole, lift, seat, counted):
@@ -135,8 +135,8 @@ def test_threads_and_blocks_change_nothing(weights):
 def test_a_run_that_was_stopped_goes_on(tmp_path):
     form = two_views("leduc")[0]
     straight = kibitz.solve(form, "pcs", iterations=30, seed=2)
-    kibitz.solve(form, "pcs", iterations=12, seed=2, checkpoint=tmp_path / "a.checkpoint")
-    on = kibitz.solve(form, "pcs", iterations=30, seed=2, checkpoint=tmp_path / "a.checkpoint", resume=True)
+    kibitz.solve(form, "pcs", iterations=12, seed=2, run=RunOptions(tmp_path / "a.checkpoint"))
+    on = kibitz.solve(form, "pcs", iterations=30, seed=2, run=RunOptions(tmp_path / "a.checkpoint", resume=True))
     assert (straight.probabilities == on.probabilities).all()
     straight.save(tmp_path / "a.profile")
     again = kibitz.Profile.load(tmp_path / "a.profile")

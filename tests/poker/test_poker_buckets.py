@@ -93,14 +93,14 @@ def test_a_bucket_for_each_class_changes_nothing(name):
     for f, probabilities in ((plain, mine), (form, same)):
         plan = f.plan(f.to_strategy(probabilities))
         worth = np.concatenate([f.gradient(seat, plan) for seat in (0, 1)])
-        gradients.append(f._columns(worth))
+        gradients.append(f.by_column(worth))
     np.testing.assert_allclose(gradients[0], gradients[1][column], rtol=0, atol=scale)
     for spec in ("cfr+", "pcfr+(updates=simultaneous)"):
         solvers = [cfr_on(f, spec) for f in (plain, form)]
         for solver in solvers:
             solver.step(12)
         plans = [f.plan(f.to_strategy(s.probabilities())) for f, s in zip((plain, form), solvers, strict=True)]
-        np.testing.assert_allclose(plain._columns(plans[0]), form._columns(plans[1])[column], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(plain.by_column(plans[0]), form.by_column(plans[1])[column], rtol=0, atol=1e-9)
 
 
 FORGETFUL = ["leduc", "hands of two", "no limit", "board first", "rounds without cards"]

@@ -33,7 +33,7 @@ import kibitz
 from examples import examples
 from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.choice import form_for, needs_tree
-from kibitz.forms.protocol import CompactForm, Form
+from kibitz.forms.protocol import CfrForm, CompactForm, Form, GradientForm, SampledForm
 from kibitz.poker.exact.form import PokerForm, poker_form
 from kibitz.poker.exact.infosets import PokerInfosets
 from kibitz.poker.rules import acpc
@@ -278,7 +278,7 @@ def test_row_maps_are_for_trees():
 
     both = pair("leduc")
     with pytest.raises(SolverError, match="row maps"):
-        both.form.space(row_map(both.slow), None)
+        both.form.cfr_state(row_map(both.slow), None)
 
 
 def test_digests_tell_games_apart():
@@ -305,8 +305,9 @@ def test_forms_and_infosets_are_what_the_protocols_say():
     on_tree, without = form_for(rules, of_tree=True), form_for(rules)
     for form in (on_tree, without):
         assert isinstance(form, Form)
-    assert on_tree.compact is None and on_tree.infosets.compact is None
-    assert without.compact is without and without.infosets.compact is without.infosets
+        assert isinstance(form, CfrForm) and isinstance(form, GradientForm) and not isinstance(form, SampledForm)
+    assert not isinstance(on_tree, CompactForm) and on_tree.game is None and on_tree.infosets.compact is None
+    assert isinstance(without, CompactForm) and without.game is rules and without.infosets.compact is without.infosets
     assert not on_tree.infosets.same(without.infosets) and not without.infosets.same(on_tree.infosets)
     assert without.infosets.of_game(rules) and not without.infosets.of_game(kibitz.game("kuhn"))
     lacking = [name for name in dir(CompactForm) if not name.startswith("_") and not hasattr(without, name)]

@@ -8,10 +8,10 @@ import pytest
 from poker_games import GAMES, LARGER, limit, no_limit
 
 from kibitz.core.errors import ArtefactError
+from kibitz.poker.exact.cfr_state import PokerCfrState
 from kibitz.poker.exact.form import PokerForm
-from kibitz.poker.exact.space import PokerSpace
 from kibitz.poker.rules.rules import Poker
-from kibitz.solvers import Task, make
+from kibitz.solvers import RunOptions, Task, make
 from kibitz.solvers.run import solve
 
 MANY = {
@@ -87,7 +87,7 @@ def test_bytes_do_not_depend_on_lanes(name, bucketed):
             if not bucketed:
                 gaps.append((spec, solver.measure().nash_conv))
         # A figure of one's own for each column, there and back.
-        assert (form._columns(form.to_strategy(start)) == start).all()
+        assert (form.by_column(form.to_strategy(start)) == start).all()
         if not bucketed:
             weights = form.to_probabilities(form.to_strategy(start))
             value, best = form.measure(weights).value, form.measure(weights).best
@@ -122,7 +122,7 @@ def test_fictitious_play_and_matrices_do_not_depend_on_lanes():
 
 def test_a_state_in_another_order_is_refused(tmp_path):
     form = PokerForm(Poker(MANY["rhode island"]))
-    space = PokerSpace(form, None)
+    space = PokerCfrState(form, None)
     assert space.state["lanes"].tolist() == [1, 7, 49]
     space.restore()
     space.state["lanes"][1] = 6
@@ -130,6 +130,6 @@ def test_a_state_in_another_order_is_refused(tmp_path):
         space.restore()
     # A run is resumed by the form it was begun with.
     game = Poker(GAMES["leduc"])
-    solve(game, "cfr+", iterations=3, checkpoint=tmp_path / "run")
-    again = solve(game, "cfr+", iterations=6, checkpoint=tmp_path / "run", resume=True)
+    solve(game, "cfr+", iterations=3, run=RunOptions(tmp_path / "run"))
+    again = solve(game, "cfr+", iterations=6, run=RunOptions(tmp_path / "run", resume=True))
     assert again.probabilities.tobytes() == solve(game, "cfr+", iterations=6).probabilities.tobytes()

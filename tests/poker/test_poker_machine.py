@@ -16,7 +16,7 @@ from kibitz.games.kernels import machine as walk
 from kibitz.games.kernels.dispatch import interpreted
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.tree import tree_of
-from kibitz.poker.exact.seated import VIEW, seated_rows
+from kibitz.poker.exact.as_table import VIEW, hand_rows
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.acpc import Definition
 from kibitz.poker.rules.cards import text_of
@@ -25,7 +25,7 @@ from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile, player
 from kibitz.solvers.kernels.hash import hash_store, look_up
 from kibitz.solvers.kernels.players import ALL_PARTS, AVERAGE, FREE, UNIFORM, Mask, Player, play_deals
-from kibitz.solvers.kernels.walk import EXTERNAL, OUTCOME, Order, walk_all, workspace
+from kibitz.solvers.kernels.walk import EXTERNAL, OUTCOME, WalkOrder, walk_all, workspace
 
 U64 = np.uint64
 SUITS = "cdhs"
@@ -231,7 +231,7 @@ def test_what_the_machine_is_not():
 
 def order_of(machine, mode=EXTERNAL):
     players = machine.players
-    return Order(np.int64(mode), 0.6, False, True, np.int64(7), U64(players), U64((1 << players) - 1))
+    return WalkOrder(np.int64(mode), 0.6, False, True, np.int64(7), U64(players), U64((1 << players) - 1))
 
 
 def trained_by(train, machine, view, mode, iterations=4):
@@ -291,7 +291,7 @@ def test_leduc_comes_near_an_equilibrium():
     for view, count in rows.items():
         blueprint = Blueprint.empty(rules, view, memory=1 << 20, seed=1)
         blueprint.train(iterations=100_000)
-        assert blueprint.rows == count
+        assert blueprint.store.used == count
         assert kibitz.nash_conv(tree, blueprint_profile(blueprint, tree)) < 0.2  # uniform play: 4.7
 
 
@@ -327,7 +327,7 @@ def test_a_profile_of_the_form_is_seated(name):
     both = pair(name)
     machine, width = both.game.machine(), both.tree.infosets.width.astype(np.int64)
     probabilities = random_probabilities(both.form, 3)
-    keys, values = seated_rows(machine, both.form.infosets, probabilities)
+    keys, values = hand_rows(machine, both.form.infosets, probabilities)
     assert len(np.unique(keys)) == len(keys)
     rows = np.zeros((len(width), machine.actions))
     look_up(tables.packed(keys, values), machine.keys_at(machine.view("isomorphic"), both.tree.infosets), width, rows)
@@ -339,9 +339,9 @@ def test_a_profile_of_the_form_is_seated(name):
 def test_only_a_profile_of_the_game_is_seated():
     form, other = pair("leduc").form, pair("hands of two")
     with pytest.raises(GameError, match=r"the profile is of poker.* not of"):
-        seated_rows(other.game.machine(), form.infosets, form.uniform())
-    with pytest.raises(GameError, match="within buckets"):
-        seated_rows(pair("leduc").game.machine(), coarse("leduc").form.infosets, coarse("leduc").form.uniform())
+        hand_rows(other.game.machine(), form.infosets, form.uniform())
+    with pytest.raises(GameError, match="a profile of buckets"):
+        hand_rows(pair("leduc").game.machine(), coarse("leduc").form.infosets, coarse("leduc").form.uniform())
 
 
 @pytest.mark.slow
@@ -350,7 +350,7 @@ def test_a_blueprint_against_a_solved_profile_wins_the_value_of_the_game():
     rules = Poker(LARGER["rhode island of 4 by 2"])
     machine, profile = rules.machine(), kibitz.solve(rules, "cfr+", iterations=200)
     value, gap = kibitz.value(rules, profile), kibitz.nash_conv(rules, profile)
-    rows = tables.packed(*seated_rows(machine, profile.infosets, profile.probabilities))
+    rows = tables.packed(*hand_rows(machine, profile.infosets, profile.probabilities))
     solved = player(machine, AVERAGE, machine.view(VIEW), rows)
     blueprint = Blueprint.empty(rules, memory=1 << 22, seed=1)
     blueprint.train(iterations=100_000)

@@ -13,7 +13,7 @@ from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import view_of
 from kibitz.play.agents import agent, profile_agent
 from kibitz.poker.endgames.agents import TREMBLE, PokerSearch, gain
-from kibitz.poker.endgames.refined import Work
+from kibitz.poker.endgames.refined import Refinement
 from kibitz.solvers.machines import machine_of
 
 LEDUC, RHODE = "poker(file=leduc)", "poker(file=rhode_island, ranks=3)"
@@ -52,11 +52,11 @@ def test_endgames_at_the_table_are_those_that_are_measured(saved, name, begin):
     game, profile, _ = saved[name]
     rules = kibitz.game(game)
     form = compact_form(rules)
-    work = Work(rules, form, form.to_strategy(profile.probabilities), begin - 1, TREMBLE)
+    work = Refinement(rules, form, form.to_strategy(profile.probabilities), begin - 1, TREMBLE)
     of = PokerSearch(profile_agent(profile, machine_of(game), "p"), from_round=begin, iterations=1, safe=True).subgames
-    spots = list(work.spots())
+    spots = list(work.places())
     for segment, board in spots[:: max(1, len(spots) // 20)]:
-        spot = work.spot(segment, board)
+        spot = work.root(segment, board)
         solution = of.solve(words_of(rules, spot.endgame))
         there = solution.endgame
         assert (there.hands == spot.endgame.hands).all()

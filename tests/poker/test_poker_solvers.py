@@ -24,8 +24,8 @@ from kibitz.games.tree import tree_of
 from kibitz.poker.exact.form import PokerForm, poker_form
 from kibitz.poker.exact.infosets import PokerInfosets
 from kibitz.poker.rules.rules import Poker
-from kibitz.solvers import SOLVERS, Task, make
-from kibitz.solvers.run import Report, solve, walks
+from kibitz.solvers import SOLVERS, RunOptions, Task, make
+from kibitz.solvers.run import solve, walks
 
 
 @pytest.mark.parametrize("spec", VARIANTS)
@@ -91,22 +91,21 @@ def test_a_resumed_run_is_the_run(tmp_path, spec):
     game = Poker(GAMES["leduc"])
     whole = solve(game, spec, iterations=33)
     at = tmp_path / "run"
-    solve(game, spec, iterations=14, checkpoint=at)
-    again = solve(game, spec, iterations=33, checkpoint=at, resume=True)
+    solve(game, spec, iterations=14, run=RunOptions(at))
+    again = solve(game, spec, iterations=33, run=RunOptions(at, resume=True))
     assert again.probabilities.tobytes() == whole.probabilities.tobytes()
     assert again.meta == whole.meta
     with pytest.raises(ArtefactError, match="another run"):
-        solve(Poker(GAMES["reverse blinds"]), spec, iterations=33, checkpoint=at, resume=True)
+        solve(Poker(GAMES["reverse blinds"]), spec, iterations=33, run=RunOptions(at, resume=True))
     with pytest.raises(ArtefactError, match="another run"):  # the same game as a tree is another run
-        solve(pair("leduc").tree, spec, iterations=33, checkpoint=at, resume=True)
+        solve(pair("leduc").tree, spec, iterations=33, run=RunOptions(at, resume=True))
 
 
 @pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "pcs"])  # it has tests of its own
 def test_every_solver_solves(solver):
     for name in ("leduc", "hands of two"):
         both = pair(name)
-        report = Report()
-        profile = solve(both.game, solver, iterations=1_000 if solver == "mccfr" else 60, report=report)
+        profile = solve(both.game, solver, iterations=1_000 if solver == "mccfr" else 60)
         on_tree = solver == "mccfr"  # which walks one
         assert isinstance(profile.infosets, PokerInfosets) != on_tree
         lifted = profile.probabilities if on_tree else both.lift(profile.probabilities)
@@ -116,7 +115,7 @@ def test_every_solver_solves(solver):
         uniform = both.slow.measure(both.slow.uniform()).nash_conv
         most = {"lp": 1e-8, "auto": 1e-8, "br": np.inf, "fp": 0.5 * uniform, "mccfr": uniform}
         assert gap < most.get(solver, 0.3 * uniform)
-        assert report.looks[-1].iteration == profile.meta["iterations"]
+        assert profile.history[-1].iteration == profile.meta["iterations"]
 
 
 @pytest.mark.parametrize("name", [name for name in GAMES if name not in ("short stacks", "one suit")])

@@ -14,9 +14,9 @@ from kibitz.evaluate.match import match
 from kibitz.games.kernels.dispatch import interpreted
 from kibitz.games.tree import tree_of
 from kibitz.play.agents import agent
-from kibitz.poker.blueprints.row_blueprint import RowBlueprint, stitched
+from kibitz.poker.blueprints.placed_rows import layout_of, placed_blueprint, stitched
 from kibitz.poker.buckets.buckets import hand_buckets
-from kibitz.poker.rules.rows import Rows
+from kibitz.poker.rules.rows import RowPlan
 from kibitz.poker.rules.rules import Poker
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile, walked
 from kibitz.solvers.kernels.walk import walk_all, workspace
@@ -34,7 +34,7 @@ def machine():
 
 @cache
 def base():
-    made = RowBlueprint.laid_out(machine(), Rows((COARSE,)), seed=3)
+    made = placed_blueprint(machine(), RowPlan((COARSE,)), seed=3)
     made.train(iterations=300)
     return made
 
@@ -47,8 +47,8 @@ def tree():
 def expert(part, seats, iterations=400):
     """A static expert of a part, S = seats."""
     others = 7 & ~sum(1 << seat for seat in seats)
-    rows = Rows((COARSE if others else "", FINE), (part,), outside=others, inside=7)
-    made = RowBlueprint.laid_out(machine(), rows, seed=1, base=base(), seats=seats)
+    rows = RowPlan((COARSE if others else "", FINE), (part,), outside=others, inside=7)
+    made = placed_blueprint(machine(), rows, seed=1, base=base(), seats=seats)
     made.train(iterations=iterations)
     return made
 
@@ -56,7 +56,7 @@ def expert(part, seats, iterations=400):
 def test_hashed_rows_are_the_same():
     """The same walks into a hash table under the same buckets: the same strategy, to the bit."""
     hashed = Blueprint.empty(machine(), FINE, 1 << 20, seed=2)
-    rows = RowBlueprint.laid_out(machine(), Rows((FINE,)), seed=2)
+    rows = placed_blueprint(machine(), RowPlan((FINE,)), seed=2)
     for made in (hashed, rows):
         made.train(iterations=1500)  # beyond a halving
     one, two = (blueprint_profile(made, tree()) for made in (hashed, rows))
@@ -65,7 +65,7 @@ def test_hashed_rows_are_the_same():
 
 
 def test_walks_have_a_slow_twin():
-    fast, slow = (RowBlueprint.laid_out(machine(), Rows((FINE,)), seed=5) for _ in range(2))
+    fast, slow = (placed_blueprint(machine(), RowPlan((FINE,)), seed=5) for _ in range(2))
     fast.train(iterations=3)
     with np.errstate(over="ignore"):
         interpreted(walk_all)(
@@ -79,9 +79,9 @@ def test_walks_have_a_slow_twin():
 
 def test_every_row_has_a_place_of_its_own():
     """Infosets in the same bucket after the same betting share a row, and no others do; all columns are used."""
-    made = RowBlueprint.laid_out(machine(), Rows(("", FINE), ("r",), outside=0))
+    made = placed_blueprint(machine(), RowPlan(("", FINE), ("r",), outside=0))
     buckets, infosets = hand_buckets(THREE, FINE), tree().infosets
-    seen, used = {}, np.zeros(made.layout.columns, bool)
+    seen, used = {}, np.zeros(layout_of(made).columns, bool)
     for seat in range(3):
         for at in range(infosets.seat_start[seat], infosets.seat_start[seat + 1]):
             cards, _, done = infosets.labels[at].partition(":")
@@ -93,7 +93,7 @@ def test_every_row_has_a_place_of_its_own():
             named = seat, done, int(buckets.of(level, numbers)[0])
             assert seen.setdefault(key, named) == named
             used[key - 1 : key - 1 + infosets.width[at]] = True
-    assert len(set(seen.values())) == len(seen) == made.layout.size and used.all()
+    assert len(set(seen.values())) == len(seen) == layout_of(made).size and used.all()
 
 
 # Static experts
@@ -146,7 +146,7 @@ def test_static_experts_learn_what_they_should(seats):
     """The mean of sampled regrets over many iterations, each from a uniform start."""
     made = expert("r", seats, iterations=0)
     expected = exact_regrets(made, seats, "r")
-    count, total, square = 4000, np.zeros(made.layout.columns), np.zeros(made.layout.columns)
+    count, total, square = 4000, np.zeros(layout_of(made).columns), np.zeros(layout_of(made).columns)
     for t in range(count):
         made.table.regret[:] = 0
         walked(made, made.mask(), made.base_player(), t, t + 1, 1, None)
@@ -157,7 +157,7 @@ def test_static_experts_learn_what_they_should(seats):
     exact = np.zeros_like(mean)
     for key, regret in expected.items():
         exact[key - 1 : key - 1 + len(regret)] = regret
-    assert len(expected) == made.layout.size
+    assert len(expected) == layout_of(made).size
     assert (np.abs(mean - exact) < 6 * error + 1e-3).all()
     assert np.abs(exact).max() > 10 * error.max()  # else nothing was seen
 
@@ -166,10 +166,10 @@ def test_averages_of_three_seats_are_those_of_cfr():
     """What an iteration adds to the average of a row, in the mean: its strategy, by chance and the seat's own moves
     alone, whatever the others do [Zinkevich et al. 2007]. Everything is played now and then: what a third seat never
     does no sample knows of."""
-    made = RowBlueprint.laid_out(machine(), Rows((FINE,)), seed=1)
-    regrets = np.random.default_rng(5).uniform(0.2, 1.0, made.layout.columns).astype(np.float32)
+    made = placed_blueprint(machine(), RowPlan((FINE,)), seed=1)
+    regrets = np.random.default_rng(5).uniform(0.2, 1.0, layout_of(made).columns).astype(np.float32)
     made.table.regret[:] = regrets
-    rules, expected = Poker(THREE), np.zeros(made.layout.columns)
+    rules, expected = Poker(THREE), np.zeros(layout_of(made).columns)
     held = {}
 
     def visit(state, chance, reach):
@@ -227,7 +227,7 @@ def test_a_stitched_strategy_is_its_pieces():
         parts[part] = by_seat
     made = stitched(base(), parts)
     found, infosets = blueprint_profile(made, tree()), tree().infosets
-    assert not made.trainable and made.layout.rows.parts == ("r", "cr", "ccr")
+    assert not made.store.trainable and layout_of(made).rows.parts == ("r", "cr", "ccr")
     for seat in range(3):
         for at in range(infosets.seat_start[seat], infosets.seat_start[seat + 1]):
             done = infosets.labels[at].partition(":")[2]
@@ -244,16 +244,17 @@ def test_a_stitched_strategy_is_its_pieces():
 
 def test_only_needed_averages_are_kept():
     made = expert("r", (1,), iterations=0)
-    first, last = made.layout.seat_start[1:3]
-    assert len(made.table.average) == last - first < made.layout.columns and int(made.table.low) == first
-    assert made.layout.columns_by_seat[1] < made.layout.columns_by_seat[0]  # outside of the part it learns nothing
+    layout = layout_of(made)
+    first, last = layout.seat_start[1:3]
+    assert len(made.table.average) == last - first < layout.columns and int(made.table.low) == first
+    assert layout.columns_by_seat[1] < layout.columns_by_seat[0]  # outside of the part it learns nothing
 
 
 # Files
 
 
 def test_training_goes_on_as_if_never_stopped(tmp_path):
-    once, twice = (RowBlueprint.laid_out(machine(), Rows((COARSE,)), seed=3) for _ in range(2))
+    once, twice = (placed_blueprint(machine(), RowPlan((COARSE,)), seed=3) for _ in range(2))
     once.train(iterations=1200)
     twice.train(iterations=700)
     twice.save(tmp_path / "b")
@@ -307,12 +308,12 @@ def test_damaged_files_are_refused(tmp_path, harm):
 
 def test_what_cannot_be(monkeypatch):
     with pytest.raises(GameError, match="by rounds"):
-        RowBlueprint.laid_out(machine_of("poker(file=leduc)"), Rows((COARSE,)))
+        placed_blueprint(machine_of("poker(file=leduc)"), RowPlan((COARSE,)))
     with pytest.raises(GameError, match="is no limit poker"):
-        RowBlueprint.laid_out(machine_of("kuhn"), Rows((COARSE,)))
+        placed_blueprint(machine_of("kuhn"), RowPlan((COARSE,)))
     with pytest.raises(SolverError, match="infosets take"), monkeypatch.context() as patch:
-        patch.setattr("kibitz.poker.blueprints.row_blueprint.free_memory", lambda: 10)
-        RowBlueprint.laid_out(machine(), Rows((COARSE,)))
+        patch.setattr("kibitz.poker.blueprints.placed_rows.free_memory", lambda: 10)
+        placed_blueprint(machine(), RowPlan((COARSE,)))
 
 
 # Matches

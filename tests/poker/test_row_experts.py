@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from kibitz.cli import app
 from kibitz.core.errors import SolverError
 from kibitz.games import game
-from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+from kibitz.poker.blueprints.placed_rows import is_placed, layout_of, placed_blueprint
 from kibitz.poker.blueprints.rows import (
     PARTS,
     base_buckets,
@@ -21,12 +21,13 @@ from kibitz.poker.blueprints.rows import (
     expert_buckets,
 )
 from kibitz.poker.buckets.buckets import hand_buckets
-from kibitz.poker.buckets.limits import finest_after, infosets_of, percentile_spec
-from kibitz.poker.rules.rows import Rows
-from kibitz.poker.stitching.row_experts import row_experts, stitched_rows, trained_expert
+from kibitz.poker.buckets.percentile import finest_after, infosets_of, percentile_spec
+from kibitz.poker.rules.rows import RowPlan
+from kibitz.poker.stitching.row_experts import trained_expert
 from kibitz.solvers.machines import machine_of
-from kibitz.solvers.new_blueprints import Wanted, new_blueprint
+from kibitz.solvers.new_blueprints import BlueprintRequest, new_blueprint
 from kibitz.solvers.saved_blueprints import load_blueprint
+from kibitz.stitch import Limit, Solving, experts, static
 
 TINY = """GAMEDEF
 limit
@@ -56,6 +57,10 @@ def call(*words):
     found = CliRunner().invoke(app, list(words))
     assert found.exit_code == 0, found.output
     return found.output
+
+
+def row_experts(base, parts, *words):
+    return experts(base.machine.rules, base, f"prefix({', '.join(parts)})", *words)
 
 
 # Sizes
@@ -91,21 +96,21 @@ def test_the_finest_buckets_within_a_limit():
 
 def test_computations_have_at_most_the_limit(tiny):
     machine, limit = machine_of(f"poker(file={tiny})", how="rounds"), 3000
-    base = RowBlueprint.laid_out(machine, Rows((base_buckets(machine, limit),)))
-    assert limit / 3 < base.layout.size <= limit
-    dynamic = RowBlueprint.laid_out(machine, dynamic_rows(*dynamic_buckets(machine, PARTS, limit), PARTS))
-    assert limit / 3 < dynamic.layout.size <= limit
+    base = placed_blueprint(machine, RowPlan((base_buckets(machine, limit),)))
+    assert limit / 3 < layout_of(base).size <= limit
+    dynamic = placed_blueprint(machine, dynamic_rows(*dynamic_buckets(machine, PARTS, limit), PARTS))
+    assert limit / 3 < layout_of(dynamic).size <= limit
     for seats in (None, (0,), (0, 1)):
         fine = expert_buckets(base, "f", 3 * limit, seats)
-        made = new_blueprint(machine, Wanted(fine, part="f", seats=seats), base)
-        assert isinstance(made, RowBlueprint) and made.layout.size <= 3 * limit
+        made = new_blueprint(machine, BlueprintRequest(abstraction=fine, part="f", seats=seats), base)
+        assert is_placed(made) and layout_of(made).size <= 3 * limit
     for seats, count in (("all", 1), ("each", 3), ([[0, 1], [1, 2], [2, 0]], 3)):
-        found = row_experts(base, PARTS, seats, limit=3 * limit)
-        assert len(found) == 4 * count and len({each.name for each in found}) == len(found)
+        found = row_experts(base, PARTS, seats, Limit(3 * limit))
+        assert len(found) == 4 * count and len({each.file for each in found}) == len(found)
         for part in PARTS:
-            assert len({each.buckets for each in found if each.part == part}) == 1
+            assert len({each.buckets for each in found if each.name == part}) == 1
     with pytest.raises(SolverError, match="elsewhere already"):
-        row_experts(base, ("f",), "each", limit=base.layout.size // 2)
+        row_experts(base, ("f",), "each", Limit(layout_of(base).size // 2))
     with pytest.raises(SolverError, match="say how experts see"):
         row_experts(base, ("f",), "all")
 
@@ -115,18 +120,18 @@ def test_computations_have_at_most_the_limit(tiny):
 
 def test_experts_go_on_in_their_folder(tiny, tmp_path):
     machine = machine_of(f"poker(file={tiny})", how="rounds")
-    base = RowBlueprint.laid_out(machine, Rows((base_buckets(machine, 600),)))
+    base = placed_blueprint(machine, RowPlan((base_buckets(machine, 600),)))
     base.train(iterations=200)
-    of = row_experts(base, ("f",), "all", limit=2000)[0]
-    once = trained_expert(base, of, None, iterations=300, threads=1)
-    trained_expert(base, of, tmp_path / "e", iterations=100, threads=1)
-    twice = trained_expert(base, of, tmp_path / "e", iterations=300, threads=1)
+    of = row_experts(base, ("f",), "all", Limit(2000))[0]
+    once = trained_expert(base, of, Solving(iterations=300, threads=1))
+    trained_expert(base, of, Solving(keep=tmp_path / "e", iterations=100, threads=1))
+    twice = trained_expert(base, of, Solving(keep=tmp_path / "e", iterations=300, threads=1))
     assert once.sha256 == twice.sha256
-    made = stitched_rows(base, ("f",), "all", limit=2000, keep=tmp_path / "e", iterations=300, threads=1)
-    assert made.layout.rows.parts == ("f",) and made.layout.size > base.layout.size
-    other = row_experts(base, ("f",), "all", limit=900)[0]
+    made = static(machine.rules, base, "prefix(f)", "all", Limit(2000), keep=tmp_path / "e", iterations=300, threads=1)
+    assert layout_of(made).rows.parts == ("f",) and layout_of(made).size > layout_of(base).size
+    other = row_experts(base, ("f",), "all", Limit(900))[0]
     with pytest.raises(SolverError, match="other rows"):
-        trained_expert(base, other, tmp_path / "e", iterations=300)
+        trained_expert(base, other, Solving(keep=tmp_path / "e", iterations=300))
 
 
 # Commands
@@ -145,11 +150,11 @@ def test_commands(tiny):
     call("train", tiny, "--limit", "600", "--prune", "500", "--iterations", "50", "--out", "p")
     sizes = call("stitch", tiny, "--base", "b", "--partition", "prefix(f, rf)", "--seats", "each", "--limit", "5k",
                  "--dry-run")  # fmt: skip
-    assert "Nothing was trained" in sizes
+    assert "Nothing was solved" in sizes
     call("stitch", tiny, "--base", "b", "--partition", "prefix(f, rf)", "--seats", "all", "--limit", "5k",
          "--iterations", "100", "--work", "experts", "--out", "s")  # fmt: skip
     held = load_blueprint("s", game=tiny)
-    assert isinstance(held, RowBlueprint) and held.layout.rows.parts == ("f", "rf")
+    assert is_placed(held) and layout_of(held).rows.parts == ("f", "rf")
     found = json.loads(call("match", "s", "b", "uniform", "--game", tiny, "--deals", "500", "--json"))
     assert sum(each["mean"] for each in found["players"]) == pytest.approx(0, abs=1e-9)
     assert "exploitability" in call("evaluate", "b", "--game", tiny, "--seconds", "0.2")
@@ -186,10 +191,10 @@ def test_commands(tiny):
 def test_mistakes_are_sentences(tiny, words, sentence):
     if "b" in words or "e" in words:
         machine = machine_of(f"poker(file={tiny})", how="rounds")
-        base = RowBlueprint.laid_out(machine, Rows((base_buckets(machine, 600),)))
+        base = placed_blueprint(machine, RowPlan((base_buckets(machine, 600),)))
         base.save("b")
         if "e" in words:
-            new_blueprint(machine, Wanted(limit=2000, part="f"), base).save("e")
+            new_blueprint(machine, BlueprintRequest(limit=2000, part="f"), base).save("e")
             words = [*words, "--game", tiny] if words[0] != "train" else [words[0], tiny, *words[1:]]
     if words[0] == "train":
         if "b" in words and "--resume" in words:
@@ -206,21 +211,21 @@ def test_chance_sampling_and_pruning(tiny):
     """Both go where external sampling goes; pruning visits less."""
     from kibitz.evaluate import nash_conv
     from kibitz.games.tree import tree_of
-    from kibitz.poker.blueprints.row_blueprint import stitched
+    from kibitz.poker.blueprints.placed_rows import stitched
     from kibitz.solvers.blueprint import blueprint_profile
 
     machine = machine_of(game(f"poker(file={tiny}, ranks=3)"), how="rounds")
-    tree, rows = tree_of(machine.rules), Rows(("percentile([4, 20], recall=false)",))
+    tree, rows = tree_of(machine.rules), RowPlan(("percentile([4, 20], recall=false)",))
     found, visited = {}, {}
     for name, how in (("external", {}), ("chance", {"sampling": "chance"}), ("pruned", {"prune": -200.0})):
-        made = RowBlueprint.laid_out(machine, rows, **how)
+        made = placed_blueprint(machine, rows, **how)
         made.train(iterations=1000 if name == "chance" else 8000)
         found[name] = nash_conv(tree, blueprint_profile(made, tree))
         visited[name] = made.progress().visited
-        assert stitched(made, {}).layout.size == made.layout.size
-    even = nash_conv(tree, blueprint_profile(RowBlueprint.laid_out(machine, rows), tree))
+        assert layout_of(stitched(made, {})).size == layout_of(made).size
+    even = nash_conv(tree, blueprint_profile(placed_blueprint(machine, rows), tree))
     assert max(found.values()) < even / 5 and visited["pruned"] < 0.95 * visited["external"]
     with pytest.raises(SolverError, match="below 0"):
-        RowBlueprint.laid_out(machine, rows, prune=1.0)
+        placed_blueprint(machine, rows, prune=1.0)
     with pytest.raises(SolverError, match="sampling"):
-        RowBlueprint.laid_out(machine, rows, sampling="outcome")
+        placed_blueprint(machine, rows, sampling="outcome")

@@ -5,19 +5,42 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 
 from kibitz.core.errors import GameError
 from kibitz.poker.buckets.gameshrink import shrink
-from kibitz.poker.buckets.signals import PUBLIC, Cards, Walked, deals, signal_nodes, signals_of
+from kibitz.poker.buckets.signals import PUBLIC, Walked, deals, signals_of
+from kibitz.poker.buckets.signals import Cards as CompiledCards
 from kibitz.poker.rules import acpc
 
 
 def deck(ranks, suits):
     return [4 * rank + suit for rank in range(13 - ranks, 13) for suit in range(suits)]
+
+
+class Cards(CompiledCards):
+    """The same with the rules of an ordered game, so that it can be walked."""
+
+    @property
+    def players(self):
+        return 2
+
+    @property
+    def order(self):
+        return [(0, 0), (0, 1), *((k, PUBLIC) for k, cards in enumerate(self.board) if cards)]
+
+    def signals(self, seen):
+        sizes = [self.hole, self.hole, *(cards for cards in self.board if cards)]
+        gone = {card for group in seen for card in group}
+        left = [card for card in self.deck if card not in gone]
+        return [(group, 1) for group in combinations(left, sizes[len(seen)])]
+
+    def outcome(self, seen):
+        board = [card for group in seen[2:] for card in group]
+        return tuple(self.strength(np.array([[*seen[seat], *board] for seat in range(2)], np.int64)).tolist())
 
 
 @dataclass(frozen=True)
@@ -104,7 +127,11 @@ def test_the_compiled_tree_is_the_walked_tree(cards, hole, board):
 @pytest.mark.parametrize(("cards", "hole", "board"), GAMES)
 def test_nodes_of_the_whole_signal_tree(cards, hole, board):
     game = Cards(cards, hole, board)
-    assert game.signal_nodes == signal_nodes(game)
+    count, level = 1, [()]  # all beginnings of deals, the root among them
+    for _ in game.order:
+        level = [(*seen, signal) for seen in level for signal, _ in game.signals(seen)]
+        count += len(level)
+    assert game.signal_nodes == count
     assert sum(1 for _ in deals(game)) == len(game.tree.outcome)
 
 

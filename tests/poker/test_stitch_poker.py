@@ -17,14 +17,14 @@ from kibitz.forms.abstraction import abstract_game, abstraction
 from kibitz.forms.problem import on_tree
 from kibitz.forms.profile import Profile
 from kibitz.forms.rows import row_map
+from kibitz.poker.exact.cfr_state import PokerCfrState
 from kibitz.poker.exact.infosets import PokerInfosets
 from kibitz.poker.exact.rows import PokerRows
-from kibitz.poker.exact.space import PokerSpace
 from kibitz.poker.rules import acpc
 from kibitz.solvers import Task, make
-from kibitz.solvers.run import solve
+from kibitz.solvers.run import solve, solve_through
 from kibitz.stitch import cohere, dynamic, experts, join, partition, rebuild_base, static
-from kibitz.stitch.experts import _never_reached
+from kibitz.stitch.columns import never_reached
 
 NAMES = ["leduc", "rhode island of 3 by 2", "hands of two", "no limit", "short stacks", "board first"]
 
@@ -55,7 +55,7 @@ def test_frozen_rows_are_those_of_the_tree(name, solver):
     rows = PokerRows(both.form, moves, base)
     slow_rows = row_map(both.slow, moves=slow_moves, base=both.lift(base))
     fast = make(solver, Task(None, both.form, rows))
-    fast.space = PokerSpace(both.form, None, np.float64, rows)
+    fast.cfr_state = PokerCfrState(both.form, None, np.float64, rows)
     slow = make(solver, Task(None, both.slow, slow_rows))
     for count in (1, 2, 30, 7):
         fast.step(count)
@@ -76,7 +76,7 @@ def test_frozen_rows_stay_and_runs_do_not_depend_on_how_they_are_cut(solver):
     once.step(100)
     for count in (1, 3, 12, 33, 51):
         cut.step(count)
-        np.testing.assert_allclose(cut.space.strategy[rows.frozen], rows.held[rows.frozen], rtol=0, atol=3e-6)
+        np.testing.assert_allclose(cut.cfr_state.strategy[rows.frozen], rows.held[rows.frozen], rtol=0, atol=3e-6)
     assert all((once.state[key] == cut.state[key]).all() for key in once.state)
     assert once.measure().nash_conv < 0.5 * make(solver, Task(None, both.form, rows)).measure().nash_conv
 
@@ -98,7 +98,7 @@ def test_the_gap_with_frozen_rows_is_that_of_the_expert_game(name, seed):
     never = np.zeros(len(slow_moves), bool)
     where = derived.column[both.tree.infosets.first[:-1]]
     inner = np.searchsorted(derived.tree.infosets.first, where, side="right") - 1
-    never[slow_moves] = _never_reached(derived.tree)[inner[slow_moves]]
+    never[slow_moves] = never_reached(derived.tree)[inner[slow_moves]]
     # Hands that are one class here are never reached together.
     by_class = np.ones(both.form.points, bool)
     by_class[both.of[slow_moves & ~never]] = False
@@ -110,9 +110,9 @@ def test_frozen_rows_are_checked():
     with pytest.raises(SolverError, match="a mask has"):
         PokerRows(form, np.ones(3, bool), form.uniform())
     with pytest.raises(SolverError, match="frozen rows use"):
-        solve(form, "lp", rows=PokerRows(form, np.ones(form.points, bool), form.uniform()))
+        solve_through(form, "lp", rows=PokerRows(form, np.ones(form.points, bool), form.uniform()))
     with pytest.raises(SolverError, match="another game"):
-        solve(pair("kuhn").form, "cfr+", rows=PokerRows(form, np.ones(form.points, bool), form.uniform()))
+        solve_through(pair("kuhn").form, "cfr+", rows=PokerRows(form, np.ones(form.points, bool), form.uniform()))
 
 
 # Partitions

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from bucketed import random_probabilities
@@ -13,14 +15,31 @@ from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.profile import Profile
 from kibitz.games import game
 from kibitz.poker.buckets.buckets import hand_buckets
-from kibitz.poker.buckets.limits import decisions_of, finest, infosets_of, percentile_spec
+from kibitz.poker.buckets.percentile import decisions_of, finest, infosets_of, percentile_spec
 from kibitz.poker.exact.form import PokerForm
 from kibitz.poker.sampled.form import ViewForm
 from kibitz.poker.stitching import experts as views
 from kibitz.poker.whole.profiles import against, measured
+from kibitz.solvers.run import solve_through
+from kibitz.stitch import Solving, experts, folder, static
+from kibitz.stitch.columns import target_of
+from kibitz.stitch.targets import Stitching
 
 LEDUC, RHODE = "poker(file=leduc)", "rhode_island(ranks=4)"
 COARSE, FINE = "percentile(2)", "percentile(6)"
+
+
+def static_views(*words, **how):
+    return static(*words, solver="pcs", **how)
+
+
+def view_experts(*words, **how):
+    return experts(*words, solver="pcs", **how)
+
+
+def dynamic_form(*abstractions):
+    plan = Stitching("dynamic", "prefix(r)", inside=abstractions)
+    return target_of(LEDUC, None, plan, Solving("pcs")).experts()[0].game
 
 
 def base_of(name, iterations=300):
@@ -31,7 +50,7 @@ def base_of(name, iterations=300):
 def test_a_static_expert_solves_its_part():
     """S=N with all hands told apart: where the base is frozen, what is left for best responses is small."""
     base = base_of(LEDUC)
-    found = views.static_views(LEDUC, base, "prefix(r, cr)", "all", FINE, iterations=3000)
+    found = static_views(LEDUC, base, "prefix(r, cr)", "all", FINE, iterations=3000)
     rules = game(LEDUC)
     parts = views.betting_parts(rules, "prefix(r, cr)").part
     held = views.base_of(rules, base)
@@ -48,7 +67,7 @@ def test_a_static_expert_solves_its_part():
         moves[i] = parts[node] > 0
         if not moves[i]:
             np.testing.assert_array_equal(layout.at(found.probabilities, node), held.played(node))
-    gap = kibitz.solve(whole, "cfr+", iterations=0, start=Profile(whole.infosets, probabilities, {}),
+    gap = solve_through(whole, "cfr+", iterations=0, start=Profile(whole.infosets, probabilities, {}),
                        rows=whole.freeze(moves, probabilities)).meta["nash_conv"]  # fmt: skip
     assert gap < 0.05, "of the game in which only the parts move"
     assert 0 < found.meta["stitch"]["size"] < len(whole.infosets.labels)
@@ -58,7 +77,7 @@ def test_a_static_expert_solves_its_part():
 def test_a_stitched_profile_is_kept_measured_and_played(tmp_path, seats):
     base = base_of(RHODE, 20)
     inside = {"r": "percentile(3)", "cr": "percentile(3, recall=false)"}
-    found = views.static_views(RHODE, base, "prefix(r, cr)", seats, inside, iterations=10, keep=tmp_path / "experts")
+    found = static_views(RHODE, base, "prefix(r, cr)", seats, inside, iterations=10, keep=tmp_path / "experts")
     files = sorted(path.name for path in (tmp_path / "experts").glob("*.profile"))
     assert files == (["cr-01.profile", "r-01.profile"] if seats == "all" else
                      ["cr-0.profile", "cr-1.profile", "r-0.profile", "r-1.profile"])  # fmt: skip
@@ -80,12 +99,12 @@ def test_a_stitched_profile_is_kept_measured_and_played(tmp_path, seats):
 
 def test_what_was_solved_is_not_solved_again(tmp_path, monkeypatch):
     base = base_of(LEDUC, 10)
-    first = views.static_views(LEDUC, base, "prefix(r, cr)", "all", FINE, iterations=5, keep=tmp_path)
-    monkeypatch.setattr(views, "solve_through", None)
-    second = views.static_views(LEDUC, base, "prefix(r, cr)", "all", FINE, iterations=5, keep=tmp_path)
+    first = static_views(LEDUC, base, "prefix(r, cr)", "all", FINE, iterations=5, keep=tmp_path)
+    monkeypatch.setattr(folder, "solve_through", None)
+    second = static_views(LEDUC, base, "prefix(r, cr)", "all", FINE, iterations=5, keep=tmp_path)
     assert (first.probabilities == second.probabilities).all()
     with pytest.raises(GameError, match="another base"):
-        views.static_views(LEDUC, base_of(LEDUC, 11), "prefix(r, cr)", "all", FINE, iterations=5, keep=tmp_path)
+        static_views(LEDUC, base_of(LEDUC, 11), "prefix(r, cr)", "all", FINE, iterations=5, keep=tmp_path)
 
 
 def test_opponents_of_a_graft_keep_the_buckets_of_the_base(tmp_path):
@@ -94,8 +113,8 @@ def test_opponents_of_a_graft_keep_the_buckets_of_the_base(tmp_path):
     part, turn = views.betting_parts(rules, partition).part, rules.betting.turn
     held = views.base_of(rules, base)
     coarse, fine = (hand_buckets(rules.definition, spec) for spec in (COARSE, FINE))
-    grafts = views.view_experts(LEDUC, base, partition, "each", FINE, "base")
-    found = views.static_views(LEDUC, base, partition, "each", FINE, opponents="base", iterations=20, keep=tmp_path)
+    grafts = view_experts(LEDUC, base, partition, "each", FINE, opponents="base")
+    found = static_views(LEDUC, base, partition, "each", FINE, opponents="base", iterations=20, keep=tmp_path)
     assert [(graft.name, graft.keeps) for graft in grafts] == [("r", (0,)), ("r", (1,)), ("cr", (0,)), ("cr", (1,))]
     source = {}
     for graft in grafts:
@@ -105,26 +124,26 @@ def test_opponents_of_a_graft_keep_the_buckets_of_the_base(tmp_path):
             mine = part[node] == graft.part and turn[node] == seat
             buckets = fine if mine else coarse
             rows = buckets.counts[rules.betting.round[node]]
-            assert graft.form.views[graft.form.of_node[node]].digest == buckets.digest
-            assert len(graft.form.at(answer.probabilities, node)) == rows
-            assert graft.form.moving[node] == (mine or turn[node] != seat)
-            size += rows * bool(graft.form.moving[node])
+            assert graft.game.views[graft.game.of_node[node]].digest == buckets.digest
+            assert len(graft.game.at(answer.probabilities, node)) == rows
+            assert graft.game.moving[node] == (mine or turn[node] != seat)
+            size += rows * bool(graft.game.moving[node])
             if mine:
-                source[node] = graft.form.at(answer.probabilities, node)
+                source[node] = graft.game.at(answer.probabilities, node)
         assert graft.size == size
     layout = found.infosets.form
     for node in np.flatnonzero(turn >= 0).tolist():
         expected = source[node] if part[node] else held.played(node)
         np.testing.assert_array_equal(layout.at(found.probabilities, node), expected)
     # With the base's buckets inside there is no difference.
-    same = [views.view_experts(LEDUC, base, partition, "each", COARSE, whose) for whose in views.OPPONENTS]
-    assert all(a.form.tree_digest == b.form.tree_digest for a, b in zip(*same, strict=True))
+    same = [view_experts(LEDUC, base, partition, "each", COARSE, opponents=whose) for whose in views.OPPONENTS]
+    assert all(a.game.tree_digest == b.game.tree_digest for a, b in zip(*same, strict=True))
     with pytest.raises(SolverError, match="inside or base"):
-        views.view_experts(LEDUC, base, partition, "each", FINE, "outside")
+        view_experts(LEDUC, base, partition, "each", FINE, opponents="outside")
 
 
 def test_a_dynamic_game_has_a_view_for_each_part():
-    form = views.dynamic_form(LEDUC, "prefix(r)", COARSE, FINE)
+    form = dynamic_form(COARSE, FINE)
     after = views.betting_parts(game(LEDUC), "prefix(r)").part > 0
     assert (form.of_node[form.deciding] == after[form.deciding]).all()
     assert form.points == form.size == int(form.rows.sum())
@@ -134,7 +153,7 @@ def test_a_dynamic_game_has_a_view_for_each_part():
 
 def test_one_view_for_all_is_a_profile_of_buckets():
     rules = game(LEDUC)
-    form = views.dynamic_form(LEDUC, "prefix(r)", COARSE, COARSE)
+    form = dynamic_form(COARSE, COARSE)
     assert len(form.views) == 1 and form.infosets.same(base_of(LEDUC, 1).infosets)
     assert not ViewForm(rules, [hand_buckets(rules.definition, "percentile(2, recall=false)")]).perfect_recall
     assert random_probabilities(form, 1).shape == (form.columns,)
@@ -166,21 +185,31 @@ def test_the_finest_buckets_within_a_limit(recall):
 def test_mistakes_are_sentences(partition, inside, sentence):
     base = base_of(LEDUC, 1)
     with pytest.raises(SolverError, match=sentence):
-        views.view_experts(LEDUC, base, partition, "all", inside)
-    with pytest.raises(GameError, match="within buckets"):
-        views.view_experts(LEDUC, kibitz.solve("kuhn"), "prefix(r)")
+        view_experts(LEDUC, base, partition, "all", inside)
+    with pytest.raises(GameError, match="in buckets"):
+        view_experts(LEDUC, kibitz.solve("kuhn"), "prefix(r)")
     with pytest.raises(SolverError, match="for two"):
-        views.view_experts("leduc", base, "prefix(r)")
+        views.poker_of("leduc")
+
+
+def test_sizes_are_known_before_the_base_is_solved():
+    words = ["stitch", LEDUC, "--base", COARSE, "--partition", "prefix(r, cr)", "--inside", FINE, "--solver", "pcs"]
+    for opponents in views.OPPONENTS:
+        found = CliRunner().invoke(app, [*words, "--opponents", opponents, "--dry-run", "--json"])
+        assert found.exit_code == 0, found.output
+        sizes = [each["size"] for each in json.loads(found.output)["experts"]]
+        built = view_experts(LEDUC, base_of(LEDUC, 1), "prefix(r, cr)", "each", FINE, opponents=opponents)
+        assert sizes == [each.size for each in built]
 
 
 def test_two_runs_in_one_folder_refuse_each_other(tmp_path):
-    form = views.dynamic_form(LEDUC, "prefix(r)", COARSE, FINE)
+    form = dynamic_form(COARSE, FINE)
     words = ["stitch", LEDUC, "--kind", "dynamic", "--base", COARSE, "--partition", "prefix(r)", "--inside", FINE]
     words += ["--solver", "pcs", "--iterations", "2", "--work", str(tmp_path)]
-    with views._taken(tmp_path / "dynamic.lock") as mine:
+    with folder.taken(tmp_path / "dynamic.lock") as mine:
         assert mine
-        assert views.solved(form, "pcs", tmp_path / "dynamic", iterations=2) is None
+        assert folder.solved(form, "pcs", tmp_path / "dynamic", iterations=2) is None
         refused = CliRunner().invoke(app, words)
         assert refused.exit_code and "another run is at work" in f"{refused.output}{refused.exception}"
-    assert views.solved(form, "pcs", tmp_path / "dynamic", iterations=2) is not None
+    assert folder.solved(form, "pcs", tmp_path / "dynamic", iterations=2) is not None
     assert CliRunner().invoke(app, words).exit_code == 0

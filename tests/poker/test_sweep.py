@@ -117,7 +117,7 @@ def test_evaluate_whole(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["always-call"], "say which"),
+        (["always-call"], "name one"),
         (["always-call", "--game", "leduc"], "is none"),
         (["always-call", "--game", "poker(file=holdem.limit.3p)"], "a sweep is for two"),
         (["plain.profile"], "this one was made without them"),

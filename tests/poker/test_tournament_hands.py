@@ -17,8 +17,8 @@ from kibitz.core.errors import GameError
 from kibitz.poker.tournaments import icm, pushfold
 from kibitz.poker.tournaments.chip_model import checked_prizes
 from kibitz.poker.tournaments.exact import ExactHand, HandTables, hold_em
-from kibitz.poker.tournaments.fictitious import FictitiousPlay, gains_of
-from kibitz.poker.tournaments.hand import Hand, next_seats, placed, weak_orders
+from kibitz.poker.tournaments.fictitious import JamFoldPlay, gains_of
+from kibitz.poker.tournaments.hand import JamFoldHand, next_seats, placed, weak_orders
 from kibitz.poker.tournaments.ranges import grid, written
 from kibitz.poker.tournaments.sampled import SampledHand
 from kibitz.poker.tournaments.single import hand_payoffs
@@ -46,7 +46,7 @@ def chip_by_chip(hand, stacks, posted, outcome):
 
 @pytest.mark.parametrize("players", [2, 3, 4])
 def test_pots_chip_by_chip(players):
-    hand, drawn = Hand(players), np.random.default_rng(players)
+    hand, drawn = JamFoldHand(players), np.random.default_rng(players)
     stacks = drawn.integers(1, 12, (10, players))
     posted = hand.posted(stacks, 1, 2, 1)
     after = hand.after(stacks, posted)
@@ -58,7 +58,7 @@ def test_pots_chip_by_chip(players):
 @given(st.integers(2, 5), st.integers(0, 3), st.integers(1, 6), st.integers(0, 3), st.randoms(use_true_random=False))
 @settings(max_examples=examples(60), deadline=None)
 def test_chips_are_conserved(players, small, big, ante, drawn):
-    hand = Hand(players)
+    hand = JamFoldHand(players)
     stacks = np.array([[drawn.randint(1, 40) for _ in range(players)]])
     after = hand.after(stacks, hand.posted(stacks, min(small, big), big, ante))
     assert (after.sum(axis=-1) == stacks.sum()).all() and after.min() >= 0
@@ -66,15 +66,15 @@ def test_chips_are_conserved(players, small, big, ante, drawn):
 
 def test_orders_and_outcomes():
     assert [len(weak_orders(n)) for n in range(1, 7)] == [1, 3, 13, 75, 541, 4683]
-    assert [len(Hand(n).nodes) for n in (2, 3, 6)] == [2, 6, 62]
-    assert len(Hand(3).outcomes) == 3 + 3 * 3 + 13
-    assert Hand(3).names == ("BTN", "SB", "BB") and Hand(2).names == ("SB", "BB")
+    assert [len(JamFoldHand(n).nodes) for n in (2, 3, 6)] == [2, 6, 62]
+    assert len(JamFoldHand(3).outcomes) == 3 + 3 * 3 + 13
+    assert JamFoldHand(3).names == ("BTN", "SB", "BB") and JamFoldHand(2).names == ("SB", "BB")
     with pytest.raises(GameError, match="2 to 6"):
-        Hand(7)
+        JamFoldHand(7)
 
 
 def test_who_is_forced_to_stay_in():
-    hand = Hand(3)
+    hand = JamFoldHand(3)
     stacks = np.array([[10, 1, 10], [10, 5, 1], [1, 9, 9], [10, 10, 10]])
     forced = hand.forced(stacks, hand.posted(stacks, 1, 2, 0))
     number = hand.node_number
@@ -301,7 +301,7 @@ def test_two_players_as_published(blinds, jams, calls, value):
 
 
 def test_payoffs_of_prizes_share_them_all():
-    hand = Hand(3)
+    hand = JamFoldHand(3)
     chips = np.array([[600, 600, 300], [120, 60, 180]])
     posted = hand.posted(chips, 60, 120, 0)
     found = hand_payoffs(hand, chips, posted, (50.0, 30.0, 20.0), 120)
@@ -331,7 +331,7 @@ def test_nobody_gains_by_what_is_best():
     posted = engine.hand.posted(stacks, 1, 2, 0)
     forced = engine.hand.forced(stacks, posted)
     payoffs = hand_payoffs(engine.hand, stacks, posted, None, 2)
-    play = FictitiousPlay(engine, forced)
+    play = JamFoldPlay(engine, forced)
     gains = [float(play.run(payoffs, rounds).gains.max()) for rounds in (0, 10, 100)]
     assert gains[0] > gains[1] > gains[2] >= 0
     worth = engine.worth(play.moments, payoffs)

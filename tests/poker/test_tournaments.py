@@ -16,9 +16,9 @@ from examples import examples
 from kibitz.cli import app
 from kibitz.core.errors import ArtefactError, GameError, SolverError
 from kibitz.poker.tournaments import check, solve, tournament
-from kibitz.poker.tournaments.equilibrium import Solution
+from kibitz.poker.tournaments.equilibrium import TournamentSolution
 from kibitz.poker.tournaments.exact import ExactHand
-from kibitz.poker.tournaments.fictitious import FictitiousPlay
+from kibitz.poker.tournaments.fictitious import JamFoldPlay
 from kibitz.poker.tournaments.hand import next_seats
 from kibitz.poker.tournaments.mdp import Induced, minimal
 from kibitz.poker.tournaments.sampled import SampledHand
@@ -128,7 +128,7 @@ def test_a_best_response_meets_bellmans_equations(few_deals):
     """What policy iteration finds is the most that any hand can bring, at every state and seat."""
     rules = tournament(SMALL)
     level, engine = rules.levels[-1], few_deals[3]
-    play = FictitiousPlay(engine, level.forced)
+    play = JamFoldPlay(engine, level.forced)
     induced = Induced(level, engine, play.moments)
     worth = rules.icm.copy()
     own = induced.value(play.jams, worth)
@@ -154,7 +154,7 @@ def test_the_value_of_a_profile_by_playing_it_on(few_deals):
     """Hand after hand from the definition: chances of all states until nobody is left to play."""
     rules = tournament(TWO)
     level, engine = rules.levels[0], few_deals[2]
-    play = FictitiousPlay(engine, level.forced)
+    play = JamFoldPlay(engine, level.forced)
     value = Induced(level, engine, play.moments).value(play.jams, rules.icm)
     chance = engine.outcomes(play.moments, play.jams)[:, 0]
     after = level.hand.after(level.stacks, level.posted)
@@ -231,7 +231,7 @@ def test_a_solution_is_kept_and_goes_on(few_deals, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         solve(rules, "pi-fp", 2e-3, on_step=stop)
     held = load(path)
-    assert isinstance(held, Solution) and held.done == 1 and len(held.steps) == len(seen)
+    assert isinstance(held, TournamentSolution) and held.done == 1 and len(held.steps) == len(seen)
     with pytest.raises(GameError, match="not done for 3 players"):
         at_state(held, [600, 600, 600])
     found = solve(rules, "pi-fp", 2e-3, start=held)
@@ -289,7 +289,7 @@ def test_icm_at_the_command_line():
 def test_a_tournament_at_the_command_line(tmp_path):
     out = tmp_path / "two.tournament"
     done = run("tournament", TWO, "--out", out)
-    assert done.exit_code == 0 and "9 states of 2 players" in done.output and "Checked" in done.output
+    assert done.exit_code == 0 and "9 states of 2 players" in done.output and "Measured" in done.output
     again = json.loads(run("tournament", TWO, "--out", out, "--json").output)
     assert again["epsilon_share"] < 1e-3 and again["levels"][0]["states"] == 9
     charts = run("pushfold", "--tournament", out, "--stacks", "1200,1800")

@@ -30,6 +30,7 @@ from kibitz.poker.rules import acpc
 from kibitz.poker.rules.cards import cards_of, text_of
 from kibitz.poker.rules.rules import Poker
 from kibitz.solvers.machines import playable
+from kibitz.solvers.new_blueprints import BlueprintOptions
 
 ALL_IN = math.inf
 
@@ -98,11 +99,11 @@ class Twin:
             return self.rest(onward, None if behind else mine, history[1:])
         offered = self.few.actions(mine)
         if turn == self.seat:
-            infoset = self.few.infoset(mine)
-            if self.base.silent(turn, infoset, offered):
+            answer = self.base.answer(turn, self.few.infoset(mine), offered)
+            if answer is None:
                 return then("call") if action == "call" else 0.0
             found = 0.0
-            for meant, p in zip(offered, self.base.strategy(turn, infoset, offered), strict=True):
+            for meant, p in zip(offered, answer, strict=True):
                 made, kept = self.turned(table, mine, meant)
                 if made == action and p:
                     found += p * then(kept)
@@ -324,7 +325,8 @@ def test_bets_that_the_strategy_knows_are_played_as_it_says() -> None:
                 state = few.after(state, few.sample(state, dice))
                 continue
             offered, view = few.actions(state), view_of(whole, state, turn)
-            wanted = base.strategy(turn, few.infoset(state), offered)
+            wanted = base.answer(turn, few.infoset(state), offered)
+            assert wanted is not None
             mine.begin(turn)
             told = dict(zip(view.actions, mine.act(view), strict=True))
             assert [told[action] for action in offered] == pytest.approx(wanted)
@@ -363,7 +365,7 @@ def test_a_saved_profile_sits_down_at_a_table_of_all_bets(saved: tuple[str, str]
 
 def test_a_blueprint_of_fewer_bets_sits_down_too(saved: tuple[str, str], tmp_path: Path) -> None:
     game, _ = saved
-    trained = kibitz.train(f'poker(file="{game}", bets=[1, allin])', iterations=200, memory=1 << 22)
+    trained = kibitz.train(f'poker(file="{game}", bets=[1, allin])', iterations=200, options=BlueprintOptions(1 << 22))
     trained.save(tmp_path / "few.blueprint")
     table = playable(game)
     mine = agent(str(tmp_path / "few.blueprint"), table)

@@ -9,14 +9,14 @@ import pytest
 from kibitz.papers import table_alone
 from kibitz.papers import waugh2009_holdem as holdem
 from kibitz.papers.holdem import pairs
-from kibitz.papers.holdem_page import EXACT, EXPLOITED, MATCHES, SOLVING, WITHIN
+from kibitz.papers.holdem_page import EXACT, EXPLOITED, GAME, MATCHES, SOLVING, WITHIN
 from kibitz.papers.runs import Shelf
 from kibitz.papers.waugh2009_strategies import BASE, FOURTEEN, GRAFTED, LARGEST, NAMES, RATIO, SMALLER, TWELVE, sizes_of
 
 
 def test_sizes_fill_the_limits():
     base, largest, fourteen, twelve = holdem.LIMITS
-    found = sizes_of(holdem.GAME, *holdem.LIMITS)
+    found = sizes_of(GAME, *holdem.LIMITS)
     assert found.single[FOURTEEN] == "percentile(8)" and found.single[TWELVE] == "percentile(7)"
     assert all("recall=false" in found.single[name] for name in (BASE, SMALLER, LARGEST))
     assert list(found.grafts) == ["r", "cr", "ccr", "cccr"]

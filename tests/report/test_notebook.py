@@ -20,8 +20,10 @@ from kibitz.evaluate.crosstable import crosstable
 from kibitz.forms.profile import Profile
 from kibitz.forms.sequence import form_of
 from kibitz.games.tree import tree_of
-from kibitz.solvers.progress import Report, state
-from kibitz.solvers.run import Look, solve
+from kibitz.solvers import RunOptions
+from kibitz.solvers.progress import RunState, state
+from kibitz.solvers.result import Evaluation
+from kibitz.solvers.run import solve
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +40,11 @@ def test_dir_has_the_public_names():
 
 
 def test_reprs_are_short(kuhn):
-    report = Report()
-    solve("kuhn", "cfr", iterations=5, report=report)
+    history = solve("kuhn", "cfr", iterations=5).history
     tree = tree_of(kibitz.game("leduc"))
     poker = solve("poker(file=kuhn)", "cfr", iterations=1)
     things = [
-        kuhn, kuhn.infosets, tree, form_of(tree), report, report.looks[-1], poker, poker.infosets,
+        kuhn, kuhn.infosets, tree, form_of(tree), history, history[-1], poker, poker.infosets,
         kibitz.abstraction("leduc", "JQ.K"), kibitz.partition("leduc", "prefix(r, cr)"),
         crosstable("kuhn", {"a": kuhn, "b": kuhn}), kibitz.best_response("kuhn", kuhn, 0),
         kibitz.stitch.experts("leduc", solve("leduc", "cfr", abstraction="JQ.K", iterations=1), "prefix(r)"),
@@ -52,7 +53,7 @@ def test_reprs_are_short(kuhn):
         assert len(repr(thing)) < 300 and repr(thing).count("\n") <= 1, repr(thing)[:300]
     assert repr(kuhn).startswith("<Profile of kuhn: 12 infosets, by cfr+, 30 iterations, NashConv 0.")
     assert repr(tree) == "<Tree of leduc: 9,457 histories, 936 infosets, 2 seats>"
-    assert repr(report).startswith("<run: 5 iterations, NashConv ")
+    assert repr(history).startswith("<6 evaluations: iteration 5, NashConv ")
     assert "infosets" in repr(kuhn.replaced(kuhn.probabilities.copy())) and "NashConv" not in repr(
         kuhn.replaced(kuhn.probabilities.copy())
     )
@@ -147,7 +148,7 @@ def test_plots(kuhn, tmp_path):
 def test_no_bar_in_scripts_and_one_if_asked(capfd):
     solve("kuhn", "cfr", iterations=50)
     assert capfd.readouterr() == ("", "")
-    whole = solve("kuhn", "cfr", iterations=50, progress=True)
+    whole = solve("kuhn", "cfr", iterations=50, run=RunOptions(progress=True))
     out, err = capfd.readouterr()
     assert out == "" and "kuhn by cfr" in err and "iteration 50" in err and "NashConv" in err
     assert whole.sha256 == solve("kuhn", "cfr", iterations=50).sha256
@@ -174,8 +175,8 @@ def test_a_bar_in_notebooks(monkeypatch, capfd):
     solve("kuhn", "cfr", iterations=50)
     assert len(page.pages) >= 2 and 'value="1.0000"' in page.pages[-1] and "iteration 50" in page.pages[-1]
     shown = len(page.pages)
-    solve("kuhn", "cfr", iterations=50, progress=False)
-    base = solve("leduc", "cfr", abstraction="JQ.K", iterations=1, progress=False)
+    solve("kuhn", "cfr", iterations=50, run=RunOptions(progress=False))
+    base = solve("leduc", "cfr", abstraction="JQ.K", iterations=1, run=RunOptions(progress=False))
     kibitz.stitch.static("leduc", base, "prefix(r)", iterations=2)
     assert len(page.pages) == shown
 
@@ -183,7 +184,7 @@ def test_a_bar_in_notebooks(monkeypatch, capfd):
         os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(kibitz.Interrupted):
-        solve("leduc", "cfr", abstraction="JQ.K", iterations=500, on_look=stop)
+        solve("leduc", "cfr", abstraction="JQ.K", iterations=500, run=RunOptions(progress=stop))
     assert 'value="1.0000"' not in page.pages[-1]
     Page(monkeypatch, kernel=False)
     solve("kuhn", "cfr", iterations=5)
@@ -192,8 +193,8 @@ def test_a_bar_in_notebooks(monkeypatch, capfd):
 
 def test_how_far_a_run_is():
     solver = types.SimpleNamespace(iteration=25)
-    assert state(Report(stop={"iterations": 100}, solver=solver), 1.0) == (0.25, "iteration 25, 1.0 s")
-    looks = [Look(1, 0.0, 1.0, [0.0]), Look(25, 1.0, 0.1, [0.0])]
-    assert state(Report(stop={"until": 0.01}, solver=solver, looks=looks), 1.0)[0] == pytest.approx(0.5)
-    assert state(Report(stop={"seconds": 4.0, "until": 0.0}, solver=solver, looks=looks), 3.0)[0] == 0.75
-    assert state(Report(), 0.0) == (0.0, "iteration 0, 0.0 s")
+    assert state(RunState(stop={"iterations": 100}, solver=solver), 1.0) == (0.25, "iteration 25, 1.0 s")
+    history = [Evaluation(1, 0.0, 1.0, [0.0]), Evaluation(25, 1.0, 0.1, [0.0])]
+    assert state(RunState(stop={"until": 0.01}, solver=solver, history=history), 1.0)[0] == pytest.approx(0.5)
+    assert state(RunState(stop={"seconds": 4.0, "until": 0.0}, solver=solver, history=history), 3.0)[0] == 0.75
+    assert state(RunState(), 0.0) == (0.0, "iteration 0, 0.0 s")

@@ -8,12 +8,11 @@ import pytest
 from matplotlib.text import Text
 
 from kibitz.bench.pictures import race_plot
-from kibitz.report.axes import log_ticks, short, unit_of
 from kibitz.report.curves import curves_plot
-from kibitz.report.figures import Curves, Heat, Line, Panel
+from kibitz.report.figures import Curves, FigurePanel, Heat, Line
 from kibitz.report.heat import heat_map
-from kibitz.report.plot import convergence_plot
-from kibitz.solvers.run import Look
+from kibitz.report.plot import convergence_plot, log_ticks, short, unit_of
+from kibitz.solvers.result import Evaluation
 
 
 def covered(figure):
@@ -56,7 +55,7 @@ def test_names_at_the_ends_of_lines_stand_apart(ends):
     assert covered(figure) == []
     assert "seconds" in figure.axes[0].get_xlabel() and "chips" in figure.axes[0].get_ylabel()
     lines = tuple(Line(name, (1.0, 50.0 + k), (6.0, ends[k]), (0, 0)) for k, name in enumerate(SOLVERS))
-    panels = (Panel("one", lines, (("target", 2e-4),)), Panel("two", lines[:3]))
+    panels = (FigurePanel("one", lines, (("target", 2e-4),)), FigurePanel("two", lines[:3]))
     assert covered(curves_plot(Curves("x", "A title", "gap, chips", panels, log_y=True, note="A note."))) == []
 
 
@@ -73,7 +72,7 @@ RUNS = {
 @pytest.mark.parametrize("until", [None, 3.9, 1e-4])
 @pytest.mark.some(6)
 def test_a_run_of_any_length_has_ticks_and_units(points, until):
-    figure = convergence_plot([Look(*point, [0.0, 0.0]) for point in points], "leduc", "cfr+", until)
+    figure = convergence_plot([Evaluation(*point, [0.0, 0.0]) for point in points], "leduc", "cfr+", until)
     assert covered(figure) == []
     axes = figure.axes[0]
     assert len(labels(axes.xaxis)) >= 2 and len(labels(axes.yaxis)) >= 2
@@ -82,7 +81,7 @@ def test_a_run_of_any_length_has_ticks_and_units(points, until):
 
 
 def test_an_exact_solver_is_told_in_words():
-    looks = [Look(0, 0.0, 4.7, [0.0, 0.0]), Look(1, 0.2, 1.1e-15, [-0.0856, 0.0856])]
+    looks = [Evaluation(0, 0.0, 4.7, [0.0, 0.0]), Evaluation(1, 0.2, 1.1e-15, [-0.0856, 0.0856])]
     figure = convergence_plot(looks, "matrix(payoffs=[[1, 0]])", "lp", one_step=True)
     said = " ".join(text.get_text() for text in figure.findobj(Text))
     assert "in one step" in said and "1.10e-15 payoff units" in said and covered(figure) == []

@@ -13,8 +13,7 @@ from terminal import shown_until
 import kibitz
 from kibitz.cli import app
 from kibitz.cli.watch import fitted, waits
-from kibitz.report.page import print_markdown
-from kibitz.report.tables import tables
+from kibitz.report.tables import print_markdown, tables
 
 WIDTHS = (60, 80, 120)
 LONG = "a_strategy_with_a_name_that_goes_on_and_on_{}"

@@ -1,209 +1,19 @@
-"""Blueprints: the hash table of rows against a dict, training against a slow twin, and files that are not whole."""
+"""Blueprints: training against a slow twin, what it converges to, and that cuts do not matter."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
+from test_blueprint_table import ALL, U64, places_of
 
 import kibitz
-from kibitz.core import store
-from kibitz.core.errors import ArtefactError, KibitzError, SolverError, SpecError
-from kibitz.core.jit import kernel
+from kibitz.core.errors import SolverError
 from kibitz.solvers import blueprint as module
-from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
-from kibitz.solvers.kernels.hash import WINDOW, find, find_or_add, look_up, scale
-from kibitz.solvers.tables import KIND, packed, table_of
 from kibitz.toepen.rules import NUMBERS, Toepen, deal_text, maximal_key, signature, thesis_key
-
-U64 = np.uint64
-ALL = (1 << 64) - 1
-SPAN = int(WINDOW)
-
-
-# The table
-
-
-@kernel
-def put_all(table, keys, weights, evict, place, count):
-    """Find or add keys one after another; where there is a place, add a weight to its average and set a mark."""
-    for i in range(len(keys)):
-        at = find_or_add(table, keys[i], evict, count)
-        place[i] = at
-        if at < len(table.key):
-            table.value[at, 4] += weights[i]
-            table.value[at, 0] = i + 1
-
-
-@kernel
-def find_all(table, keys, place):
-    for i in range(len(keys)):
-        place[i] = find(table, keys[i])
-
-
-def put(table, keys, weights=None, evict=True):
-    """(places, counts) after some keys were put into a table."""
-    keys = np.asarray(keys, U64)
-    weights = np.zeros(len(keys), np.float32) if weights is None else np.asarray(weights, np.float32)
-    place, count = np.zeros(len(keys), np.int64), np.zeros(4, np.int64)
-    put_all(table, keys, weights, evict, place, count)
-    return place, count
-
-
-def places_of(table, keys):
-    place = np.zeros(len(keys), np.int64)
-    find_all(table, np.asarray(keys, U64), place)
-    return place
-
-
-class Slow:
-    """The table as its docstring says: a list of (key, weight) or None."""
-
-    def __init__(self, places):
-        self.rows = [None] * places
-        self.added = self.evicted = self.refused = 0
-
-    def put(self, key, weight, evict):
-        home = (key >> 32) * (len(self.rows) - SPAN) >> 32
-        window = range(home, home + SPAN)
-        at = next((at for at in window if self.rows[at] is None or self.rows[at][0] == key), None)
-        if at is None:
-            if not evict:
-                self.refused += 1
-                return len(self.rows)
-            at = min(window, key=lambda at: self.rows[at][1])  # the first of the least
-            self.evicted += 1
-            self.rows[at] = None
-        elif self.rows[at] is None:
-            self.added += 1
-        before = 0.0 if self.rows[at] is None else self.rows[at][1]
-        self.rows[at] = (key, before + weight)
-        return at
-
-
-def random_keys(rng, count, crowd=None):
-    """Keys that are not 0; `crowd`: their homes are in this share of the table."""
-    keys = rng.integers(1, 1 << 63, count, dtype=U64) * U64(2) + rng.integers(0, 2, count, dtype=U64)
-    if crowd is not None:
-        high = (keys >> U64(32)).astype(float) * crowd
-        keys = (high.astype(U64) << U64(32)) | (keys & U64(0xFFFFFFFF))
-    return keys | U64(1)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_table_with_room_is_a_dict(seed):
-    rng = np.random.default_rng(seed)
-    distinct = random_keys(rng, 3000)
-    keys, weights = rng.choice(distinct, 9000), rng.integers(0, 9, 9000)
-    table = table_of(12_000, 4)
-    place, count = put(table, keys, weights)
-    known: dict = {}
-    for key, weight in zip(keys.tolist(), weights.tolist(), strict=True):
-        known[key] = known.get(key, 0.0) + weight
-    assert count.tolist() == [0, len(known), 0, 0]
-    assert np.array_equal(place, places_of(table, keys))
-    assert {int(table.key[at]): float(table.value[at, 4]) for at in set(place.tolist())} == known
-    absent = random_keys(rng, 1000)
-    absent = absent[~np.isin(absent, distinct)]
-    assert (places_of(table, absent) == len(table.key)).all()
-    assert not table.value[-1].any()
-
-
-@pytest.mark.parametrize("evict", [True, False])
-@pytest.mark.parametrize("crowd", [None, 0.05])
-def test_a_full_table_does_what_it_says(evict, crowd):
-    rng = np.random.default_rng(5)
-    keys = rng.choice(random_keys(rng, 800, crowd), 6000)
-    weights = rng.integers(0, 4, len(keys))  # many ties
-    table, slow = table_of(300, 4), Slow(300)
-    place, count = put(table, keys, weights, evict)
-    expected = [slow.put(int(key), float(w), evict) for key, w in zip(keys, weights, strict=True)]
-    assert place.tolist() == expected
-    assert count.tolist() == [0, slow.added, slow.evicted, slow.refused]
-    assert (slow.evicted > 1000) == evict and (slow.refused > 1000) == (not evict)
-    found = zip(table.key.tolist(), table.value[:-1, 4].tolist(), strict=True)
-    assert [(key, weight) if key else None for key, weight in found] == slow.rows
-    assert not table.value[-1].any() and not table.value[:-1][table.key == 0].any()
-
-
-def test_a_row_that_is_evicted_leaves_nothing_behind():
-    crowd = [(7 << 32) + i for i in range(1, SPAN + 2)]  # all with one home
-    table = table_of(1024, 4)
-    put(table, crowd[:SPAN], np.arange(1, SPAN + 1))
-    table.value[:, :] += np.where(table.key != 0, 1, 0)[np.r_[: len(table.key), 0], None]
-    place, count = put(table, crowd[SPAN:])
-    assert count.tolist() == [0, 0, 1, 0]
-    home = 7 * (1024 - SPAN) >> 32
-    assert place.tolist() == [home], "the least weight was that of the first key"
-    assert table.value[home].tolist() == [1, 0, 0, 0, 0, 0, 0, 0]
-    assert places_of(table, crowd).tolist() == [1024, *range(home + 1, home + SPAN), home]
-
-
-def test_the_last_homes_have_a_whole_window():
-    top = [(ALL >> 32 << 32) + i for i in range(1, SPAN + 2)]
-    for places in (SPAN + 1, 64, 1000):
-        table = table_of(places, 4)
-        place, count = put(table, top, evict=False)
-        assert count.tolist() == [0, SPAN, 0, 1]
-        assert place.tolist() == [*range(places - SPAN - 1, places - 1), places]
-
-
-def test_threads_lose_no_key():
-    """Two threads put the same keys into one table in other orders, again and again."""
-    rng = np.random.default_rng(3)
-    keys = random_keys(rng, 20_000)
-    for _ in range(10):
-        table, counts = table_of(100_000, 4), []
-        orders = [rng.permutation(keys), rng.permutation(keys)]
-        ready = threading.Barrier(2)
-
-        def work(order, table=table, counts=counts, ready=ready):
-            ready.wait()
-            counts.append(put(table, order, np.ones(len(order)), evict=False)[1])
-
-        threads = [threading.Thread(target=work, args=(order,)) for order in orders]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        total = sum(counts)
-        assert total[3] == 0 and total[1] == len(keys) == np.count_nonzero(table.key)
-        assert len(np.unique(table.key)) == len(keys) + 1, "each key is there once"
-        assert (places_of(table, keys) < len(table.key)).all()
-
-
-def test_look_up_matches_averages_then_regrets_then_nothing():
-    table = table_of(1024, 4)
-    place, _ = put(table, [1 << 40, 2 << 40, 3 << 40])
-    table.value[place] = [[0, 0, 0, 0, 1, 3, 0, 0], [2, -1, 6, 0, 0, 0, 0, 0], [-1, -1, -1, -1, 0, 0, 0, 0]]
-    out = np.full((4, 4), -1.0)
-    look_up(table, np.array([1 << 40, 2 << 40, 3 << 40, 4 << 40], U64), np.array([2, 3, 4, 2]), out)
-    assert out.tolist() == [[0.25, 0.75, -1, -1], [0.25, 0, 0.75, -1], [0.25] * 4, [0.5, 0.5, -1, -1]]
-
-
-def test_packed_holds_the_same_rows():
-    rng = np.random.default_rng(8)
-    for count in (0, 1, 5000):
-        keys, values = random_keys(rng, count), rng.normal(size=(count, 8)).astype(np.float32)
-        table = packed(keys, values)
-        assert max(1024, 2 * count) <= len(table.key) <= max(1024, 5 * count)
-        assert np.array_equal(table.value[places_of(table, keys)], values)
-        assert np.count_nonzero(table.key) == count
-    with pytest.raises(ArtefactError, match="crowd"):
-        packed(np.arange(1, 40, dtype=U64), np.zeros((39, 8), np.float32))
-
-
-def test_scale():
-    table = table_of(32, 4)._replace(value=np.ones((11, 8), np.float32))
-    scale(table, 2, 5, np.float32(0.5))
-    assert table.value[:, 3].tolist() == [1, 1, 0.5, 0.5, 0.5, 1, 1, 1, 1, 1, 1]
-
 
 # Training against a slow twin: the readable rules, a dict, and the same random numbers in Python's integers
 
@@ -322,7 +132,7 @@ def test_training_is_what_the_twin_does(game, abstraction, monkeypatch):
             twin.halve()
     assert trained.iteration == 50 and trained.counts[0] == twin.visited
     found = rows_by_label(trained, key)
-    assert found.keys() == twin.regret.keys() and len(found) == trained.rows
+    assert found.keys() == twin.regret.keys() and len(found) == trained.store.used
     for row, (regret, average) in found.items():
         np.testing.assert_allclose(regret, twin.regret[row], rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(average, twin.average[row], rtol=1e-5, atol=1e-5)
@@ -390,7 +200,7 @@ def test_refused_rows_play_uniformly():
     tree = kibitz.games.tree.lay_out(kibitz.game(game))
     trained = Blueprint.empty(game, "null", 1024 * 40, full="refuse")
     trained.train(iterations=3000)
-    assert trained.rows <= 1024 and trained.progress().refused > 1000 and trained.progress().evicted == 0
+    assert trained.store.used <= 1024 and trained.progress().refused > 1000 and trained.progress().evicted == 0
     assert not trained.table.value[-1].any()
     profile = blueprint_profile(trained, tree)
     uniform = np.repeat(1 / tree.infosets.width, tree.infosets.width)
@@ -403,7 +213,7 @@ def test_eviction_keeps_the_table_full_of_what_is_visited_most():
     for each in (whole, small):
         each.train(iterations=4000)
     assert whole.progress().evicted == 0 and small.progress().evicted > 1000
-    assert small.rows == np.count_nonzero(small.table.key) <= small.capacity
+    assert small.store.used == np.count_nonzero(small.table.key) <= small.capacity
     weight = whole.table.value[:, 4:].sum(axis=1)
     busiest = whole.table.key[np.argsort(-weight)[:500]]
     assert (places_of(small.table, busiest) < small.capacity).mean() > 0.95
@@ -445,7 +255,7 @@ def test_interrupted_training_goes_on_as_if_nothing_had_been(memory, tmp_path):
             part.train(2500, on_block=lambda now: now.iteration >= 1200)
         part.save(tmp_path / "b")
         files = {f.name.partition("-")[0] for f in (tmp_path / "b").glob("*.bin")}
-        assert ("place" in files) == (2 * part.rows <= part.capacity)
+        assert ("place" in files) == (2 * part.store.used <= part.capacity)
         part = Blueprint.load(tmp_path / "b")
     assert part.sha256 == whole.sha256
 
@@ -455,7 +265,7 @@ def test_progress_counts_what_happened():
     trained.train(iterations=300, on_block=lambda now: bool(seen.append(now)))
     assert seen[-1].iteration == 300 and [p.iteration for p in seen] == sorted({p.iteration for p in seen})
     assert seen[-1].visited == trained.counts[0] > 100_000
-    assert seen[-1].rows == np.count_nonzero(trained.table.key) == trained.rows
+    assert seen[-1].rows == np.count_nonzero(trained.table.key) == trained.store.used
     assert 0 < seen[-1].seconds == trained.seconds
 
 
@@ -470,177 +280,3 @@ def test_the_cache_of_compiled_code_can_be_loaded():
     for _ in range(2):
         run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
         assert (run.returncode, run.stderr, run.stdout.strip()) == (0, "", here.sha256)
-
-
-# What is refused
-
-
-def test_settings_that_cannot_be():
-    with pytest.raises(SpecError, match="did you mean 'outlook'"):
-        Blueprint.empty("toepen", "outlok")
-    with pytest.raises(SolverError, match="needs buckets"):
-        Blueprint.empty("toepen", "strength")
-    with pytest.raises(SolverError, match="buckets of hands are"):
-        Blueprint.empty("toepen", "strength", arrays={"bucket": np.zeros((2, 2, 7), np.uint8)})
-    with pytest.raises(SolverError, match="evict"):
-        Blueprint.empty("toepen", full="grow")
-    with pytest.raises(SolverError, match="seed"):
-        Blueprint.empty("toepen", seed=-1)
-    with pytest.raises(SolverError, match="too little"):
-        Blueprint.empty("toepen", memory=40_000)
-    with pytest.raises(SolverError, match="free: give at most"):
-        Blueprint.empty("toepen", memory=1 << 50)
-    few = Blueprint.empty("toepen", memory=1_000_000)
-    for wrong in ({}, {"iterations": -1}, {"seconds": 0}, {"seconds": float("nan")}, {"iterations": 1, "threads": 0}):
-        with pytest.raises(SolverError):
-            few.train(**wrong)
-    assert few.iteration == 0
-
-
-def test_memory_that_is_not_there(monkeypatch, tmp_path):
-    Blueprint.empty("toepen", memory=10_000_000).save(tmp_path / "b")
-    monkeypatch.setattr(tables, "free_memory", lambda: 5_000_000)
-    with pytest.raises(SolverError, match="are free"):
-        Blueprint.empty("toepen", memory=10_000_000)
-    with pytest.raises(ArtefactError, match="are free"):
-        Blueprint.load(tmp_path / "b")
-    assert Blueprint.load(tmp_path / "b", compact=True).rows == 0, "its rows fit"
-
-
-def test_a_table_takes_what_it_may():
-    trained = Blueprint.empty("toepen", memory=1_000_000)
-    assert trained.capacity == 25_000
-    assert trained.table.key.nbytes + trained.table.value[:-1].nbytes == 1_000_000
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    """Two blueprints on disk, one sparse and one crowded."""
-    folder = tmp_path_factory.mktemp("blueprints")
-    for name, memory in (("sparse", 5_000_000), ("crowded", 100_000)):
-        trained = Blueprint.empty("toepen(suits=2, ranks=3, hand=2)", "null", memory, seed=2)
-        trained.train(iterations=1100)
-        trained.save(folder / name)
-    return folder
-
-
-def test_compact_blueprints_play_the_same(saved):
-    for name in ("sparse", "crowded"):
-        whole, compact = Blueprint.load(saved / name), Blueprint.load(saved / name, compact=True)
-        assert compact.capacity <= max(1024, 5 * whole.rows) and compact.capacity <= whole.capacity
-        tree = kibitz.games.tree.lay_out(whole.game)
-        one, other = (blueprint_profile(each, tree).probabilities for each in (whole, compact))
-        assert np.array_equal(one, other)
-
-
-def changed(saved, target, name="sparse", meta=None, arrays=None, without=()):
-    held = store.load(saved / name, KIND)
-    kept = {k: a for k, a in {**held.arrays, **(arrays or {})}.items() if k not in without}
-    store.save(target, KIND, kept, {**held.meta, **(meta or {})})
-
-
-META = [
-    {"game": "kuhn"}, {"game": "toepen(hand=9)"}, {"game": 3}, {"game": "toepen(symmetric=true)"},
-    {"abstraction": "none"}, {"abstraction": "strength"}, {"capacity": 17}, {"capacity": 1 << 40},
-    {"capacity": "many"}, {"seed": -1}, {"full": "grow"}, {"iteration": -1}, {"seconds": -1.0}, {"seconds": None},
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("meta", META, ids=str)
-@pytest.mark.parametrize("name", ["sparse", "crowded"])
-def test_meta_that_no_training_has(saved, tmp_path, meta, name):
-    changed(saved, tmp_path / "b", name, meta)
-    for compact in (False, True):
-        with pytest.raises(ArtefactError, match=r"not a whole blueprint|which game"):
-            Blueprint.load(tmp_path / "b", compact)
-
-
-def spoilt(held):
-    """Arrays that no training has, of a sparse blueprint: (what, array)."""
-    key, value, place, counts = (held[name] for name in ("key", "value", "place", "counts"))
-
-    def but(array, at, x):
-        array = array.copy()
-        array[at] = x
-        return array
-
-    yield "key", key[:-1]
-    yield "key", but(key, 3, 0)
-    yield "key", but(key, 3, int(key[3]) ^ 1 << 63)
-    yield "key", key.astype(np.int64)
-    yield "value", value[:, :4].copy()
-    yield "value", value.astype(float)
-    for x in (np.nan, np.inf):
-        yield "value", but(value, (5, 2), x)
-    yield "value", but(value, (5, 5), -1)
-    yield "place", but(place, 1, int(place[0]))
-    yield "place", but(place, -1, ALL)
-    yield "place", place[::-1].copy()
-    yield "counts", counts[:3]
-    yield "counts", but(counts, 1, len(key) + 1)
-    yield "counts", but(counts, 0, -1)
-    yield "bucket", np.zeros((2, 2, 2), np.uint8)
-    yield "bucket", np.zeros((2, 2, 1))
-
-
-def test_arrays_that_no_training_has(saved, tmp_path):
-    for number, (name, array) in enumerate(spoilt(store.load(saved / "sparse", KIND).arrays)):
-        changed(saved, tmp_path / str(number), arrays={name: array})
-        with pytest.raises(ArtefactError, match="not a whole blueprint"):
-            Blueprint.load(tmp_path / str(number))
-    for name in ("key", "value", "place", "counts", "bucket"):
-        changed(saved, tmp_path / name, without=(name,))
-        with pytest.raises(ArtefactError, match="not a whole blueprint"):
-            Blueprint.load(tmp_path / name)
-
-
-def test_damaged_bytes(saved, tmp_path):
-    changed(saved, tmp_path / "b")
-    target = next((tmp_path / "b").glob("value-*.bin"))
-    content = bytearray(target.read_bytes())
-    content[9] ^= 4
-    target.write_bytes(content)
-    with pytest.raises(ArtefactError, match="damaged"):
-        Blueprint.load(tmp_path / "b")
-    with pytest.raises(ArtefactError, match="no saved blueprint"):
-        Blueprint.load(tmp_path / "nothing")
-    kibitz.solve("kuhn", "lp").save(tmp_path / "p")
-    with pytest.raises(ArtefactError, match="a profile, not a blueprint"):
-        Blueprint.load(tmp_path / "p")
-
-
-def test_no_file_is_run_on_the_word_of_a_blueprint(saved, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("evil.py").write_text("open('ran', 'w')\nclass Fox: pass\n")
-    for game in ("evil.py:Fox", f"{tmp_path}/evil.py:Fox", " evil.py:Fox", "evil.efg", 'toepen(x="/evil.py:Fox")'):
-        changed(saved, tmp_path / "b", meta={"game": game})
-        with pytest.raises(KibitzError):
-            Blueprint.load(tmp_path / "b")
-    assert not Path("ran").exists()
-
-
-def test_a_manifest_says_what_it_is(saved):
-    meta = json.loads((saved / "sparse" / "manifest.json").read_text())["meta"]
-    assert meta["game"] == "toepen(suits=2, ranks=3, hand=2)" and meta["iteration"] == 1100 and meta["full"] == "evict"
-
-
-@pytest.mark.parametrize("many", [0, 100, 1 << 20])
-@pytest.mark.some(2)
-def test_packed_rows_are_found_again(many, monkeypatch):
-    """However they are put in: one by one, or sorted by where they belong."""
-    from kibitz.solvers import tables
-    from kibitz.solvers.kernels.hash import look_up
-
-    monkeypatch.setattr(tables, "MANY", many)
-    draw = np.random.default_rng(5)
-    key = np.unique(draw.integers(1, (1 << 64) - 1, 50_000, np.uint64))
-    value = draw.random((len(key), 6)).astype(np.float32)
-    shuffled = draw.permutation(len(key))
-    table = tables.packed(key[shuffled], value[shuffled])
-    assert len(table.key) <= 4.5 * len(key) and np.count_nonzero(table.key) == len(key)
-    found = np.zeros((len(key), 3))
-    look_up(table, key, np.full(len(key), 3, np.int64), found)
-    assert found == pytest.approx(value[:, 3:] / value[:, 3:].sum(axis=1, keepdims=True), abs=1e-6)
-    missing = np.zeros((1, 3))
-    look_up(table, np.setdiff1d(np.arange(1, 9, dtype=np.uint64), key)[:1], np.full(1, 3, np.int64), missing)
-    assert missing == pytest.approx(np.full((1, 3), 1 / 3))

@@ -15,7 +15,7 @@ from kibitz.core.errors import SolverError, SpecError
 from kibitz.forms.choice import form_for
 from kibitz.forms.sequence import form_of
 from kibitz.games.tree import lay_out
-from kibitz.solvers import Task, make
+from kibitz.solvers import RunOptions, Task, make
 from kibitz.solvers.run import solve
 from tests import naive
 
@@ -78,7 +78,7 @@ def test_gaps_shrink_to_the_value_of_the_programme(spec):
         solver, exact = make(spec, Task(None, form)), make("lp", Task(None, form))
         exact.step(1)
         start = form.measure(form.uniform()).nash_conv
-        solver.step(60 if form.compact else 300)
+        solver.step(60 if form.game else 300)
         found = form.measure(solver.probabilities())
         assert found.nash_conv <= (0.9 if "conservative" in spec else 0.2) * start + 1e-9, name
         assert -found.best[1] - 1e-9 <= exact.value <= found.best[0] + 1e-9, name
@@ -104,8 +104,8 @@ def test_leduc_to_small_gaps():
 def test_a_resumed_run_is_the_run(tmp_path, game, spec):
     whole = solve(game, spec, iterations=110)
     at = tmp_path / "run"
-    solve(game, spec, iterations=61, checkpoint=at)
-    again = solve(game, spec, iterations=110, checkpoint=at, resume=True)
+    solve(game, spec, iterations=61, run=RunOptions(at))
+    again = solve(game, spec, iterations=110, run=RunOptions(at, resume=True))
     assert again.probabilities.tobytes() == whole.probabilities.tobytes()
     assert again.meta == whole.meta
 

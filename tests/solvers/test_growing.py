@@ -24,7 +24,7 @@ SMALLEST = 64  # places: of these 16 rows, so that tables grow again and again, 
 def learned(made: Blueprint) -> tuple[list[Any], list[Any], list[int], int]:
     """All that a blueprint has learned: rows in the order of keys, what happened, iterations."""
     key, value = tables.contents(made.table)
-    assert len(key) == made.rows == int(made.table.used[0])
+    assert len(key) == made.store.used == int(made.table.used[0])
     return key.tolist(), value.tolist(), made.counts.tolist(), made.iteration
 
 
@@ -38,7 +38,7 @@ def trained(monkeypatch: pytest.MonkeyPatch, first: int, game: Any, memory: int 
 def test_a_small_game_has_a_small_table() -> None:
     made = Blueprint.empty("leduc", memory=1_000_000_000)
     made.train(iterations=2000)
-    assert 900 < made.rows <= 936 and made.capacity == 1_000_000_000 // 32
+    assert 900 < made.store.used <= 936 and made.capacity == 1_000_000_000 // 32
     assert made.nbytes < 5_000_000, "not the gigabyte that it might take"
 
 
@@ -48,20 +48,20 @@ def test_a_growing_table_learns_what_a_large_one_does(seed: int, monkeypatch: py
     game = RandomGame(seed, 2 + seed % 2, depth=6, recall=("perfect", "past")[seed % 2], payoffs="general", stop=0.02)
     monkeypatch.setattr(module, "FIRST_HALVING", 64)
     small, large = (trained(monkeypatch, first, game, iterations=300) for first in (4, 1 << 30))
-    assert small.rows > 10
+    assert small.store.used > 10
     assert len(large.table.key) == large.capacity == small.capacity > len(small.table.key)
     assert learned(small) == learned(large)
 
 
 def test_it_grows_by_iterations_that_have_many_new_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hundreds of rows are new in the first iteration, for which no table of a few places has room."""
-    sizes, grow = [], Blueprint.grow
+    sizes, grow = [], tables.HashedRows.grow
 
-    def seen(self: Blueprint, rows: int) -> None:
-        grow(self, rows)
+    def seen(self: tables.HashedRows, rows: int, counts: Any) -> None:
+        grow(self, rows, counts)
         sizes.append(len(self.table.key))
 
-    monkeypatch.setattr(Blueprint, "grow", seen)
+    monkeypatch.setattr(tables.HashedRows, "grow", seen)
     small, large = (trained(monkeypatch, first, TOEPEN, iterations=40) for first in (SMALLEST, 1 << 30))
     assert learned(small) == learned(large)
     assert sizes == sorted(sizes) and len(sizes) >= 4 and small.progress().refused == 0
@@ -82,7 +82,7 @@ def test_cuts_do_not_matter_while_it_grows(memory: int, tmp_path: Path, monkeypa
         assert cut.iteration == at
     assert cut.sha256 == whole.sha256 and learned(cut) == learned(whole)
     compact = Blueprint.load(path, compact=True)
-    assert len(compact.table.key) <= 5 * whole.rows and learned(compact) == learned(whole)
+    assert len(compact.table.key) <= 5 * whole.store.used and learned(compact) == learned(whole)
 
 
 def test_threads_share_a_table_that_grows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_damaged_rows_are_refused(harm: str, tmp_path: Path, monkeypatch: pytest
     from kibitz.core.errors import ArtefactError
 
     made = trained(monkeypatch, SMALLEST, TOEPEN, iterations=50)
-    arrays = dict(tables._arrays(made))
+    arrays = dict(made.arrays())
     key, value = arrays["key"].copy(), arrays["value"].copy()
     if harm == "order":
         key[[3, 4]] = key[[4, 3]]
@@ -127,7 +127,7 @@ def test_damaged_rows_are_refused(harm: str, tmp_path: Path, monkeypatch: pytest
         key = np.arange(1, 1 + len(key), dtype=np.uint64)
     else:
         key, value = key[:-1], value[:-1]
-    store.save(tmp_path / "b", tables.KIND, {**arrays, "key": key, "value": value}, made.meta)
+    store.save(tmp_path / "b", module.KIND, {**arrays, "key": key, "value": value}, made.meta)
     with pytest.raises(ArtefactError, match="train it anew"):
         Blueprint.load(tmp_path / "b")
 

@@ -18,7 +18,7 @@ from kibitz.forms.rows import row_map
 from kibitz.forms.sequence import form_of
 from kibitz.games.tree import lay_out
 from kibitz.solvers import Task, make
-from kibitz.solvers.run import solve
+from kibitz.solvers.run import solve, solve_through
 
 SAMPLINGS = ("external", "outcome", "chance")
 GAMES = {
@@ -252,7 +252,8 @@ def test_three_players_and_frozen_seats():
         mapped = row_map(form, moves=moves, base=base)
         best = evaluate.best_response(tree, Profile(tree.infosets, base.copy()), seat).value
         for sampling, slack in (("external", 0.01), ("chance", 0.01), ("outcome", 0.03)):
-            profile = solve(tree, f"mccfr(sampling={sampling}, averaging=linear)", rows=mapped, iterations=30_000)
+            solver = f"mccfr(sampling={sampling}, averaging=linear)"
+            profile = solve_through(tree, solver, rows=mapped, iterations=30_000)
             found = evaluate.value(tree, profile)[seat]
             assert best - slack < found <= best + 1e-12, sampling
 

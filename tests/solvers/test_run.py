@@ -22,8 +22,8 @@ from kibitz.forms.profile import Profile
 from kibitz.forms.rows import row_map
 from kibitz.forms.sequence import form_of, normalise
 from kibitz.games.tree import lay_out, tree_of
-from kibitz.solvers import Task, make, run
-from kibitz.solvers.run import Report, solve
+from kibitz.solvers import RunOptions, Task, checkpoints, make, run
+from kibitz.solvers.run import solve, solve_through
 
 ITERATIVE = (
     "cfr", "cfr+", "lcfr", "dcfr", "pcfr+", "cfr+(updates=simultaneous)", "fp", "mccfr", "mccfr(sampling=outcome)",
@@ -54,7 +54,7 @@ def test_the_number_of_threads_does_not_change_a_byte(text):
     row = np.unique(row * tree.players + seat, return_inverse=True)[1]
     mapped = row_map(form, row, rng.random(row.max() + 1) > 0.2, form.uniform())
     for spec in ("cfr+", "pcfr+(updates=simultaneous)"):
-        assert len({solve(tree, spec, rows=mapped, iterations=4, threads=t).sha256 for t in (1, 2, 3, 4)}) == 1
+        assert len({solve_through(tree, spec, rows=mapped, iterations=4, threads=t).sha256 for t in (1, 2, 3, 4)}) == 1
 
 
 @pytest.mark.parametrize("spec", ["cfr+", "dcfr", "cfr(updates=simultaneous)"])
@@ -123,12 +123,10 @@ def test_seconds_are_those_of_the_clock(monkeypatch):
     """A clock that goes on by a hundredth of a second whenever it is looked at."""
     ticks = itertools.count()
     monkeypatch.setattr(run, "clock", lambda: next(ticks) / 100)
-    report = Report()
-    late = solve("kuhn", "cfr+", seconds=0.3, report=report)
-    assert 0.3 <= report.seconds < 0.4 and late.meta["iterations"] >= 3
-    more = Report()
-    solve("kuhn", "cfr+", seconds=0.6, report=more)
-    assert 0.6 <= more.seconds < 0.7 and more.looks[-1].iteration > late.meta["iterations"]
+    late = solve("kuhn", "cfr+", seconds=0.3)
+    assert 0.3 <= late.seconds < 0.4 and late.meta["iterations"] >= 3
+    more = solve("kuhn", "cfr+", seconds=0.6)
+    assert 0.6 <= more.seconds < 0.7 and more.history[-1].iteration > late.meta["iterations"]
 
 
 def test_until_stops_in_the_same_place_each_time():
@@ -160,37 +158,37 @@ def test_stops_that_make_no_sense(stop):
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path):
-    profile = solve("kuhn", "mccfr", iterations=np.int64(12), seed=np.int64(3), checkpoint=tmp_path / "c")
+    profile = solve("kuhn", "mccfr", iterations=np.int64(12), seed=np.int64(3), run=RunOptions(tmp_path / "c"))
     profile.save(tmp_path / "p")
     assert Profile.load(tmp_path / "p").sha256 == solve("kuhn", "mccfr", iterations=12, seed=3).sha256
 
 
-# Looks
+# Evaluations
 
 
-def test_looks():
-    told, report = [], Report()
-    profile = solve("kuhn", "cfr+", iterations=200, on_look=told.append, report=report)
-    assert told == report.looks and report.seconds > 0 and not report.interrupted
+def test_evaluations():
+    told = []
+    profile = solve("kuhn", "cfr+", iterations=200, run=RunOptions(progress=told.append))
+    assert told == profile.history and profile.seconds > 0 and not profile.interrupted
     assert told[0].iteration == 0 and told[-1].iteration == 200
     numbers = [look.iteration for look in told]
     assert numbers == sorted(set(numbers))
     assert [look.seconds for look in told] == sorted(look.seconds for look in told)
-    assert told[-1].gap == profile.meta["nash_conv"] and told[-1].value == profile.meta["value"]
-    assert told[0].gap == pytest.approx(11 / 12)
+    assert told[-1].nash_conv == profile.meta["nash_conv"] and told[-1].value == profile.meta["value"]
+    assert told[0].nash_conv == pytest.approx(11 / 12)
     for look in told[::10]:
         again = solve("kuhn", "cfr+", iterations=look.iteration)
-        assert look.gap == pytest.approx(evaluate.nash_conv("kuhn", again), abs=1e-14)
+        assert look.nash_conv == pytest.approx(evaluate.nash_conv("kuhn", again), abs=1e-14)
 
 
-def test_where_looks_fall():
+def test_where_evaluations_fall():
     seen, at = [0], 0
     while at < 10_000:
-        at = run.next_look(at)
+        at = run.next_evaluation(at)
         seen.append(at)
     assert seen[:7] == list(range(7)) and len(seen) < 250
     for number in range(0, 3000, 7):
-        assert run.next_look(number) == next(s for s in seen if s > number)
+        assert run.next_evaluation(number) == next(s for s in seen if s > number)
 
 
 # Start
@@ -228,9 +226,9 @@ def test_resumed_is_uninterrupted(spec, tmp_path):
         whole = solve(game, spec, iterations=60, seed=5)
         path = tmp_path / f"{number}"
         for stop in (0, 1, 7, 31, 60):
-            part = solve(game, spec, iterations=stop, seed=5, checkpoint=path, resume=stop > 0)
+            part = solve(game, spec, iterations=stop, seed=5, run=RunOptions(path, resume=stop > 0))
             assert part.meta["iterations"] == (1 if spec in ("br", "lp", "auto") else stop)
-            assert run.checkpoint_meta(path)["iteration"] == part.meta["iterations"]
+            assert checkpoints.checkpoint_meta(path)["iteration"] == part.meta["iterations"]
         assert part.sha256 == whole.sha256
         assert {**part.meta} == {**whole.meta}
 
@@ -241,9 +239,9 @@ def test_resumed_with_rows_is_uninterrupted(spec, tmp_path):
         game = RandomGame(seed, 2, depth=5, recall=("perfect", "past")[seed % 2], payoffs="general")
         share = 2 if seed < 4 else 0
         tree, _form, mapped, _ = random_task(game, np.random.default_rng(seed), share=share, freeze=0.4, close=0.2)
-        whole = solve(tree, spec, rows=mapped, iterations=40)
-        solve(tree, spec, rows=mapped, iterations=17, checkpoint=tmp_path / f"{seed}")
-        again = solve(tree, spec, rows=mapped, iterations=40, checkpoint=tmp_path / f"{seed}", resume=True)
+        whole = solve_through(tree, spec, rows=mapped, iterations=40)
+        solve_through(tree, spec, rows=mapped, iterations=17, run=RunOptions(tmp_path / f"{seed}"))
+        again = solve_through(tree, spec, rows=mapped, iterations=40, run=RunOptions(tmp_path / f"{seed}", resume=True))
         assert again.sha256 == whole.sha256
 
 
@@ -251,42 +249,41 @@ def test_until_stops_in_the_same_place_when_resumed(tmp_path):
     whole = solve("kuhn", "cfr+", until=1e-3)
     assert whole.meta["iterations"] > 100
     for stop in (1, 20, 50, 97, 101):
-        solve("kuhn", "cfr+", iterations=stop, checkpoint=tmp_path / f"{stop}")
-        again = solve("kuhn", "cfr+", until=1e-3, checkpoint=tmp_path / f"{stop}", resume=True)
+        solve("kuhn", "cfr+", iterations=stop, run=RunOptions(tmp_path / f"{stop}"))
+        again = solve("kuhn", "cfr+", until=1e-3, run=RunOptions(tmp_path / f"{stop}", resume=True))
         assert (again.meta["iterations"], again.sha256) == (whole.meta["iterations"], whole.sha256)
 
 
 def test_until_is_not_reached_where_a_run_happened_to_be_cut(tmp_path):
-    """Between two looks the gap is small enough already: resumed there, a run still goes on to the next look."""
+    """Between two evaluations NashConv is small enough already: a run resumed there goes on to the next one."""
     gaps = {n: solve("kuhn", "cfr+", iterations=n).meta["nash_conv"] for n in range(1, 160)}
-    looks = {n for n in gaps if run.next_look(n - 1, run.GROWTH_UNTIL) == n}
+    looks = {n for n in gaps if run.next_evaluation(n - 1, run.GROWTH_UNTIL) == n}
     cuts = [n for n in gaps if n not in looks and gaps[n] < min(gaps[m] for m in looks if m < n)]
     assert len(cuts) > 3
     for cut in cuts[-3:]:
         whole = solve("kuhn", "cfr+", until=gaps[cut])
         assert whole.meta["iterations"] > cut
-        solve("kuhn", "cfr+", iterations=cut, checkpoint=tmp_path / f"{cut}")
-        again = solve("kuhn", "cfr+", until=gaps[cut], checkpoint=tmp_path / f"{cut}", resume=True)
+        solve("kuhn", "cfr+", iterations=cut, run=RunOptions(tmp_path / f"{cut}"))
+        again = solve("kuhn", "cfr+", until=gaps[cut], run=RunOptions(tmp_path / f"{cut}", resume=True))
         assert (again.meta["iterations"], again.sha256) == (whole.meta["iterations"], whole.sha256)
 
 
 def test_ctrl_c_stops_between_steps_and_saves(tmp_path):
     whole = solve("kuhn", "cfr+", iterations=400)
     for at in (0, 3, 120):
-        report = Report()
 
         def interrupt(look, at=at):
             if look.iteration >= at:
                 os.kill(os.getpid(), signal.SIGINT)
 
         before = signal.getsignal(signal.SIGINT)
-        save = {"checkpoint": tmp_path / f"{at}", "every": 1e9}
         with pytest.raises(kibitz.Interrupted) as stop:
-            solve("kuhn", "cfr+", iterations=400, on_look=interrupt, report=report, **save)
-        assert report.interrupted and at <= stop.value.profile.meta["iterations"] < 400
-        assert stop.value.saved == report.saved == tmp_path / f"{at}"
+            solve("kuhn", "cfr+", iterations=400, run=RunOptions(tmp_path / f"{at}", every=1e9, progress=interrupt))
+        part = stop.value.profile
+        assert part.interrupted and at <= part.meta["iterations"] < 400
+        assert stop.value.saved == part.checkpoint == tmp_path / f"{at}"
         assert signal.getsignal(signal.SIGINT) is before
-        again = solve("kuhn", "cfr+", iterations=400, checkpoint=tmp_path / f"{at}", resume=True)
+        again = solve("kuhn", "cfr+", iterations=400, run=RunOptions(tmp_path / f"{at}", resume=True))
         assert again.sha256 == whole.sha256
 
 
@@ -297,7 +294,7 @@ def test_a_second_ctrl_c_breaks():
 
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        solve("kuhn", "cfr+", iterations=400, on_look=twice)
+        solve("kuhn", "cfr+", iterations=400, run=RunOptions(progress=twice))
     assert signal.getsignal(signal.SIGINT) is before
 
 
@@ -307,12 +304,12 @@ def test_a_second_ctrl_c_breaks():
 @pytest.fixture
 def saved(tmp_path):
     path = tmp_path / "run"
-    solve("kuhn", "mccfr", iterations=9, seed=4, checkpoint=path)
+    solve("kuhn", "mccfr", iterations=9, seed=4, run=RunOptions(path))
     return path
 
 
 def resume(path, game="kuhn", spec="mccfr", seed=4, **more):
-    return solve(game, spec, iterations=20, seed=seed, checkpoint=path, resume=True, **more)
+    return solve(game, spec, iterations=20, seed=seed, run=RunOptions(path, resume=True), **more)
 
 
 def test_checkpoints_of_other_runs(saved):
@@ -326,7 +323,7 @@ def test_checkpoints_of_other_runs(saved):
     with pytest.raises(ArtefactError, match="no saved checkpoint"):
         resume(saved.parent / "nothing")
     with pytest.raises(SolverError, match="resume=True needs checkpoint="):
-        solve("kuhn", "cfr+", resume=True)
+        solve("kuhn", "cfr+", run=RunOptions(resume=True))
     profile = solve("kuhn", "cfr+", iterations=1)
     profile.save(saved.parent / "p")
     with pytest.raises(ArtefactError, match="holds a profile, not a checkpoint"):
@@ -349,14 +346,15 @@ def test_checkpoints_of_other_rows(tmp_path):
     for spec in ("cfr+", "mccfr"):
         for i, mine in enumerate(maps):
             path = tmp_path / f"{spec}{i}"
-            whole = solve(tree, spec, rows=mine, iterations=12)
-            solve(tree, spec, rows=mine, iterations=5, checkpoint=path)
+            whole = solve_through(tree, spec, rows=mine, iterations=12)
+            solve_through(tree, spec, rows=mine, iterations=5, run=RunOptions(path))
             for j, other in enumerate(maps):
                 if i == j:
                     continue
                 with pytest.raises(ArtefactError, match="rows"):
-                    solve(tree, spec, rows=other, iterations=12, checkpoint=path, resume=True)
-            assert solve(tree, spec, rows=mine, iterations=12, checkpoint=path, resume=True).sha256 == whole.sha256
+                    solve_through(tree, spec, rows=other, iterations=12, run=RunOptions(path, resume=True))
+            again = solve_through(tree, spec, rows=mine, iterations=12, run=RunOptions(path, resume=True))
+            assert again.sha256 == whole.sha256
 
 
 DAMAGE = {
@@ -382,22 +380,22 @@ DAMAGE = {
 @pytest.mark.parametrize("name", DAMAGE)
 def test_damaged_checkpoints(name, saved):
     arrays, meta = DAMAGE[name]
-    held = store.load(saved, run.KIND)
+    held = store.load(saved, checkpoints.KIND)
     content = {k: v for k, v in {**held.arrays, **arrays}.items() if v is not None}
-    store.save(saved, run.KIND, content, {k: v for k, v in {**held.meta, **meta}.items() if v is not None})
+    store.save(saved, checkpoints.KIND, content, {k: v for k, v in {**held.meta, **meta}.items() if v is not None})
     with pytest.raises(ArtefactError) as caught:
         resume(saved)
     assert "\n" not in str(caught.value)
 
 
 def test_any_odd_note_of_a_checkpoint_is_an_artefact_error(saved):
-    held = store.load(saved, run.KIND)
+    held = store.load(saved, checkpoints.KIND)
     for name in held.meta:
         tables = ([], {}, [[]], [1], {"iterations": "x"}, {"a": 1.0}, [["a", "b", "c", "d"]])
         for odd in (None, -1, 0.5, "x", 1 << 70, *tables):
             if type(odd) is type(held.meta[name]) and name in ("game", "seconds", "stop", "looks"):
                 continue
-            store.save(saved, run.KIND, held.arrays, {**held.meta, name: odd})
+            store.save(saved, checkpoints.KIND, held.arrays, {**held.meta, name: odd})
             try:
                 found = resume(saved)
             except ArtefactError:
@@ -416,7 +414,7 @@ def test_bytes_that_changed(saved):
         with pytest.raises(ArtefactError):
             resume(saved)
         file.write_bytes(whole)
-    assert json.loads((saved / "manifest.json").read_text())["kind"] == run.KIND
+    assert json.loads((saved / "manifest.json").read_text())["kind"] == checkpoints.KIND
     assert resume(saved).meta["iterations"] == 20
 
 
@@ -424,5 +422,5 @@ def test_a_checkpoint_is_not_written_over_something_else(tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "precious.txt").write_text("mine")
     with pytest.raises(ArtefactError, match="nothing was written"):
-        solve("kuhn", "cfr+", iterations=3, checkpoint=tmp_path / "notes")
+        solve("kuhn", "cfr+", iterations=3, run=RunOptions(tmp_path / "notes"))
     assert (tmp_path / "notes" / "precious.txt").read_text() == "mine"

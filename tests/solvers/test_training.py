@@ -12,19 +12,22 @@ import pytest
 import kibitz
 from kibitz.core.errors import ArtefactError, SolverError
 from kibitz.games.tree import tree_of
+from kibitz.solvers import RunOptions
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
+from kibitz.solvers.new_blueprints import BlueprintOptions
 
+TINY = BlueprintOptions("1MB")
 SMALL = "toepen(suits=2, ranks=3, hand=2)"
 
 
 def test_train_saves_and_goes_on(tmp_path):
-    whole = kibitz.train("kuhn", iterations=1200, threads=1, seed=4, memory="1MB")
-    part = kibitz.train("kuhn", iterations=500, threads=1, seed=4, memory="1MB", out=tmp_path / "b")
-    again = kibitz.train(resume=tmp_path / "b", iterations=1200, threads=1)
+    whole = kibitz.train("kuhn", iterations=1200, threads=1, seed=4, options=TINY)
+    part = kibitz.train("kuhn", iterations=500, threads=1, seed=4, options=TINY, run=RunOptions(tmp_path / "b"))
+    again = kibitz.train(run=RunOptions(tmp_path / "b", resume=True), iterations=1200, threads=1)
     assert part.iteration == 500 and again.sha256 == whole.sha256 == kibitz.load(tmp_path / "b").sha256
     with pytest.raises(ArtefactError, match="holds a strategy already"):
-        kibitz.train("kuhn", iterations=5, memory="1MB", out=tmp_path / "b")
-    for wrong in ({}, {"game": "kuhn"}, {"game": "kuhn", "iterations": 5, "memory": "much"}):
+        kibitz.train("kuhn", iterations=5, options=TINY, run=RunOptions(tmp_path / "b"))
+    for wrong in ({}, {"game": "kuhn"}, {"game": "kuhn", "iterations": 5, "options": BlueprintOptions("much")}):
         with pytest.raises(SolverError):
             kibitz.train(**wrong)
 
@@ -35,17 +38,18 @@ def test_ctrl_c_raises_after_saving(tmp_path):
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(kibitz.Interrupted, match="saved in") as stop:
-        kibitz.train("kuhn", iterations=10**9, memory="1MB", threads=1, out=tmp_path / "b", on_progress=interrupt)
+        run = RunOptions(tmp_path / "b", progress=interrupt)
+        kibitz.train("kuhn", iterations=10**9, options=TINY, threads=1, run=run)
     assert isinstance(stop.value.profile, Blueprint)
     assert kibitz.load(stop.value.saved).iteration == stop.value.profile.iteration > 100
 
 
 def test_a_graft_is_saved_with_its_base_and_is_no_worse_in_its_part(tmp_path):
     """A coarse base of Toepen, and a fine expert for the last trick."""
-    base = kibitz.train(SMALL, abstraction="naive", iterations=3000, threads=1, memory="1MB")
+    base = kibitz.train(SMALL, abstraction="naive", iterations=3000, threads=1, options=TINY)
     graft = kibitz.train(
-        SMALL, abstraction="null", base=base, part="trick 1", iterations=20_000, threads=1, memory="2MB",
-        out=tmp_path / "g",
+        SMALL, abstraction="null", base=base, part="trick 1", iterations=20_000, threads=1,
+        options=BlueprintOptions("2MB"), run=RunOptions(tmp_path / "g"),
     )  # fmt: skip
     held = kibitz.load(tmp_path / "g")
     assert held.sha256 == graft.sha256 and held.base is not None and held.base.sha256 == base.sha256
@@ -54,18 +58,18 @@ def test_a_graft_is_saved_with_its_base_and_is_no_worse_in_its_part(tmp_path):
     assert kibitz.nash_conv(tree, fine) < kibitz.nash_conv(tree, coarse)
     outside = held.machine.parts_at(tree.infosets)[tree.infosets.row_of_column] != held.part
     assert outside.any() and np.array_equal(fine.probabilities[outside], coarse.probabilities[outside])
-    on = kibitz.train(resume=tmp_path / "g", iterations=20_100, threads=1)
+    on = kibitz.train(run=RunOptions(tmp_path / "g", resume=True), iterations=20_100, threads=1)
     assert on.base is not None and on.part == held.part
     with pytest.raises(SolverError, match="needs both"):
         Blueprint.empty(SMALL, base=base)
     with pytest.raises(kibitz.KibitzError, match="trick"):
-        kibitz.train(SMALL, base=base, part="trick 9", iterations=1, memory="1MB")
+        kibitz.train(SMALL, base=base, part="trick 9", iterations=1, options=TINY)
 
 
 def test_names_at_the_table():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        made = kibitz.train("leduc", iterations=2000, threads=1, memory="5MB")
+        made = kibitz.train("leduc", iterations=2000, threads=1, options=BlueprintOptions("5MB"))
         result = kibitz.match("leduc", made, "uniform", deals=2000)
     assert result.mean > 0 and "blueprint wins" in repr(result) and "<table>" in result._repr_html_()
     assert kibitz.agent(made, "leduc").name == "blueprint"

@@ -33,9 +33,9 @@ def test_dense_and_hashed_rows_are_the_same(game):
     dense.step(400)
     hashed = Blueprint.empty(game, "null", 1 << 23, seed=5)
     hashed.train(iterations=400)
-    from kibitz.games.kernels.dispatch import found
+    from kibitz.games.kernels.dispatch import picked
 
-    look, room = found("look", hashed.table), hashed.machine.actions
+    look, room = picked("look", hashed.table), hashed.machine.actions
     keys = hashed.machine.keys_at(hashed.view, tree.infosets)
     visited = 0
     with np.errstate(over="ignore"):

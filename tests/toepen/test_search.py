@@ -12,10 +12,9 @@ from kibitz.evaluate.match import match
 from kibitz.games.views import view_of
 from kibitz.play import agent
 from kibitz.solvers.machines import machine_of
-from kibitz.toepen.rules import NUMBERS, deal_text
-from kibitz.toepen.search import Search, gain, joined, reaches, spot_of
-from kibitz.toepen.teller import events
-from kibitz.toepen.words import mask_of
+from kibitz.toepen.endgame_root import root_of
+from kibitz.toepen.search import ToepenSearch, allowed, joined, search_gain, written
+from kibitz.toepen.states import NUMBERS, deal_text, events, mask_of
 
 SMALL = "toepen(suits=2, ranks=3, hand=2)"
 
@@ -48,19 +47,19 @@ def history_of(game, number, words, start=0):
 def test_ranges_are_products_of_the_blueprints_probabilities(full, number):
     rules, state = history_of("toepen", number, 12)
     history = tuple(state.done.split())
-    search = Search(agent(full, rules), iterations=1)
-    spot, rest = spot_of(rules, history, 2)
-    endgame = search.endgame(spot)
-    assert (*spot.history, *rest) == history and endgame.cards_each == 2
-    assert sum(word in NUMBERS for word in spot.history) == 4
+    search = ToepenSearch(agent(full, rules), iterations=1)
+    root = root_of(rules, history, 2)
+    endgame = root.endgame(rules)
+    assert root.history == history[: len(root.history)] and endgame.cards_each == 2
+    assert sum(word in NUMBERS for word in root.history) == 4
     for seat in range(2):
-        found = search.ranges(spot, endgame, seat)
-        allowed = search.allowed(spot, endgame, seat)
-        assert (allowed | (found == 0)).all() and allowed.any()
+        found = search.ranges(root, endgame, seat)
+        possible = allowed(search.base, root, endgame, seat)
+        assert (possible | (found == 0)).all() and possible.any()
         for i in np.random.default_rng(number).choice(len(found), 40, replace=False):
-            hand = int(endgame.hands[i]) | spot.shown[seat]
-            expected, legal = naive_range(rules, search.base, seat, hand, spot.history)
-            assert found[i] == pytest.approx(expected, abs=1e-12) and allowed[i] == legal
+            hand = int(endgame.hands[i]) | root.shown[seat]
+            expected, legal = naive_range(rules, search.base, seat, hand, root.history)
+            assert found[i] == pytest.approx(expected, abs=1e-12) and possible[i] == legal
 
 
 def naive_range(rules, base, seat, hand, history):
@@ -86,7 +85,7 @@ def naive_range(rules, base, seat, hand, history):
 
 
 def name(card):
-    from kibitz.toepen.rules import NAMES
+    from kibitz.toepen.states import NAMES
 
     return NAMES[card]
 
@@ -94,11 +93,12 @@ def name(card):
 def test_a_blueprint_written_into_an_endgame_is_worth_what_it_is_worth(base):
     """The whole game as an endgame: values of all pairs are those of the laid-out tree."""
     _, tree = laid_out(SMALL)
-    search = Search(base, iterations=50, from_trick=1, floor=0.0)
-    solved, rest = search.solved((), 0)
-    assert rest == () and np.ptp(solved.ranges) == 0.0
+    search = ToepenSearch(base, iterations=50, from_trick=1, floor=0.0)
+    solved = search.at(())
+    assert np.ptp(solved.ranges) == 0.0
     rows = solved.endgame.rows()
-    plain, found = search.written(solved, rows), solved.solution.probabilities
+    plain = written(base, solved.root, solved.endgame, rows, solved.ranges)
+    found = solved.solution.probabilities
     for seats, strategy in (
         ((base, base), plain),
         ((search, base), joined(rows, found, plain)),
@@ -114,9 +114,9 @@ def test_a_model_is_written_like_a_blueprint(base):
     counts = np.random.default_rng(3).integers(0, 9, (FEATURES, 4)).astype(float)
     bent = Bent(base, counts, 7.0)
     _, tree = laid_out(SMALL)
-    search = Search(base, iterations=1, from_trick=1, floor=0.0)
-    solved, _ = search.solved((), 0)
-    strategy = search.written(solved, solved.endgame.rows(), counts, 7.0)
+    search = ToepenSearch(base, iterations=1, from_trick=1, floor=0.0)
+    solved = search.at(())
+    strategy = written(base, solved.root, solved.endgame, solved.endgame.rows(), solved.ranges, counts, 7.0)
     value = solved.endgame.evaluate(strategy, *solved.ranges).value
     assert value == pytest.approx(kibitz.value(tree, profile_of(SMALL, (bent, bent)))[0], abs=1e-9)
     assert value != pytest.approx(kibitz.value(tree, profile_of(SMALL, (base, base)))[0], abs=1e-3)
@@ -130,22 +130,23 @@ class Bent:
 
     def act(self, view):
         hand = np.array([mask_of(NUMBERS[name] for name in view.private)], np.uint64)
-        found, _ = self.base.answers(view.seat, view.public, hand, self.counts, self.prior)
-        assert found[0, : len(view.actions)].sum() == pytest.approx(1.0)
-        return found[0, : len(view.actions)].tolist()
+        histories = [view.public, *((*view.public, action) for action in view.actions)]
+        before, *after = (self.base.likelihoods(view.seat, h, hand, self.counts, self.prior)[0] for h in histories)
+        assert sum(after) == pytest.approx(before)
+        return [each / before for each in after] if before > 0 else [1.0 / len(after)] * len(after)
 
 
 def test_the_gain_is_unbiased(base, monkeypatch):
     """Sampled public histories with exact endgames give what the laid-out tree says; and so does a match."""
-    monkeypatch.setattr("kibitz.toepen.search.KEPT", 10_000)
+    monkeypatch.setattr(ToepenSearch, "kept", 10_000)
     _, tree = laid_out(SMALL)
-    search = Search(base, iterations=30, from_trick=2, floor=0.0)
+    search = ToepenSearch(base, iterations=30, from_trick=2, floor=0.0)
     plain = kibitz.value(tree, profile_of(SMALL, (base, base)))
     truth = [
         kibitz.value(tree, profile_of(SMALL, (search, base)))[0] - plain[0],
         kibitz.value(tree, profile_of(SMALL, (base, search)))[1] - plain[1],
     ]
-    found = gain(search, deals=200)
+    found = search_gain(search, deals=200)
     assert abs(found.mean - np.mean(truth)) < 4 * found.error
     for seat in range(2):
         assert abs(found.by_seat[seat].mean - truth[seat]) < 4 * found.by_seat[seat].error
@@ -199,12 +200,12 @@ def test_search_answers_the_same_whatever_the_other_holds(full):
 def test_ranges_that_nobody_reaches_are_even_over_what_the_rules_allow(base):
     """A blueprint that never bets arrives nowhere after a bet."""
     rules, _ = laid_out(SMALL)
-    search = Search(base, iterations=5, from_trick=2)
+    search = ToepenSearch(base, iterations=5, from_trick=2)
     history = ("bet", "call", "8c", "check", "Tc")
-    spot, _ = spot_of(rules, history, 1)
-    assert (spot.leader, spot.ante, spot.last_bettor) == (1, 2, 0)
-    search.ranges = lambda spot, endgame, seat, *rest: np.zeros(len(endgame.hands))
-    solved, _ = search.solved(history, 1)
+    root = root_of(rules, history, 1)
+    assert (root.leader, root.ante, root.last_bettor) == (1, 2, 0)
+    search.ranges = lambda root, endgame, seat, *rest: np.zeros(len(endgame.hands))
+    solved = search.at(history)
     for seat in range(2):
         used = solved.solution.ranges[seat]
         assert np.allclose(used[solved.possible[seat]], 1 / solved.possible[seat].sum())
@@ -221,18 +222,18 @@ def test_solving_again_at_the_next_trick(full):
     view = view_of(rules, state, state.turn)
     for player in (once, again):
         assert sum(player.act(view)) == pytest.approx(1.0)
-    first, rest = once.solved(view.public, 3)
-    second, later = again.solved(view.public, 3)
+    first, second = once.at(view.public), again.at(view.public)
     assert (first.endgame.cards_each, second.endgame.cards_each) == (2, 1)
-    assert (*second.spot.history, *later) == view.public == (*first.spot.history, *rest)
+    rest, later = first.since(view.public), second.since(view.public)
+    assert (*second.root.history, *later) == view.public == (*first.root.history, *rest)
     # The range it starts from is what the first solution leads to.
-    found = reaches(first, first.solution.probabilities, first.solution.ranges[0], 0, rest)
+    found = np.array(list(first.reaches(0, view.public).values()))
     assert found.sum() > 0 and (found <= first.solution.ranges[0] + 1e-12).all()
 
 
 def test_options_of_search(full):
     search = agent(f"search({full}, seconds=0.5, from=4)", "toepen")
-    assert (search.seconds, search.trick) == (0.5, 3)
+    assert (search.limit, search.trick) == ({"seconds": 0.5}, 3)
     assert agent(f"search({full})", "toepen").trick == 2
     for wrong in ("seconds=0", "from=1", "from=5", "depth=3", "floor=2", "threads=0"):
         with pytest.raises(KibitzError):

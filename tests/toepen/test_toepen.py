@@ -16,11 +16,11 @@ import kibitz
 from examples import examples
 from kibitz.core.errors import GameError, SpecError
 from kibitz.games import TERMINAL, game
-from kibitz.toepen.rules import (
+from kibitz.toepen.rules import Toepen
+from kibitz.toepen.states import (
     NAMES,
     NUMBERS,
-    Table,
-    Toepen,
+    ToepenState,
     in_order,
     maximal_key,
     maximal_names,
@@ -283,7 +283,7 @@ def test_what_a_seat_knows_does_not_depend_on_hidden_cards(hand, rng):
         assert maximal_key(fake, seat) == maximal_key(state, seat) and thesis_key(fake, seat) == thesis_key(state, seat)
 
 
-def renamed(state: Table, to) -> Table:
+def renamed(state: ToepenState, to) -> ToepenState:
     """The same hand with suits permuted."""
 
     def card(c):

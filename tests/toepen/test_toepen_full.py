@@ -10,19 +10,20 @@ from kibitz.bench import toepen_full, toepen_play
 from kibitz.bench.bench import bench
 from kibitz.bench.paper import write
 from kibitz.cli import app
-from kibitz.papers import Plan
+from kibitz.papers import PaperPlan
 
 
 @pytest.fixture(scope="module")
 def outcome():
     patch = pytest.MonkeyPatch()
-    patch.setattr(toepen_play.Sizes, "of", classmethod(lambda cls, plan: cls(300, 40, 2, 1, 4, 1)))
+    patch.setattr(toepen_play.MatchSizes, "of", classmethod(lambda cls, plan: cls(300, 40, 2, 1, 4, 1)))
     patch.setattr(toepen_play, "MEMORY", 40 << 20)
     patch.setattr(toepen_play, "STEPS", 3)
     patch.setattr(toepen_play, "OTHERS", ("naive", "advanced-history", "strength"))
     told = []
     try:
-        yield toepen_full.full_toepen(Plan(starts=1, iterations=400), lambda what, done, of: told.append(what)), told
+        plan = PaperPlan(starts=1, iterations=400)
+        yield toepen_full.full_toepen(plan, lambda what, done, of: told.append(what)), told
     finally:
         patch.undo()
 
@@ -47,7 +48,7 @@ def test_figures_are_those_of_the_sheets(outcome):
     mean, (low, high) = main["against"]["rule"]["mean"], main["against"]["rule"]["interval"]
     assert low < mean < high
     assert f"{mean:+.3f}" in found.sheets[0].rows[0][2]
-    held = {claim.text.partition(":")[0]: claim.held[0] for claim in found.claims}
+    held = {claim.text.partition(":")[0]: claim.truths[0] for claim in found.claims}
     assert (held["the blueprint beats the rule of thumb"] is True) == (low > 0)
     assert found.summary.startswith("The blueprint wins")
 

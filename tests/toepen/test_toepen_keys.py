@@ -13,8 +13,10 @@ from kibitz.forms.rows import row_map
 from kibitz.forms.sequence import form_of
 from kibitz.games.protocol import Buckets
 from kibitz.games.tree import lay_out, tree_of
+from kibitz.solvers.run import solve_through
 from kibitz.toepen.keys import KEYS
-from kibitz.toepen.rules import CHANCE, TERMINAL, Toepen, maximal_key, thesis_key
+from kibitz.toepen.rules import CHANCE, TERMINAL, Toepen
+from kibitz.toepen.states import maximal_key, thesis_key
 
 # suits, ranks, hand, betting, follow_suit -> infosets of seat 0 and 1, thesis keys of both, maximal keys, and infosets
 # of the symmetric game. Without follow_suit (and all without betting): the thesis' two tables.
@@ -164,7 +166,7 @@ def test_lossless_rows():
         assert kibitz.nash_conv(rules, merged) < 1e-3
         assert kibitz.value(rules, merged)[0] == pytest.approx(value, abs=1e-3)
     by_rows = row_map(form_of(tree_of(rules)), abstraction(rules, "isomorphic").row, by_position=True)
-    assert kibitz.nash_conv(rules, kibitz.solve(rules, "cfr+", rows=by_rows, iterations=500)) < 1e-2
+    assert kibitz.nash_conv(rules, solve_through(rules, "cfr+", rows=by_rows, iterations=500)) < 1e-2
 
 
 def test_tied_cards_must_be_played_alike():

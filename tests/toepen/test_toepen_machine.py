@@ -14,9 +14,10 @@ from kibitz.toepen.kernels.keys import NAMES as KINDS
 from kibitz.toepen.kernels.keys import STRENGTH, STRENGTH_HISTORY, plain
 from kibitz.toepen.kernels.lay import count_rows, keys_at
 from kibitz.toepen.kernels.machine import action_of, options
-from kibitz.toepen.kernels.rules import END, State, act, deal, payoff, phase_of, player_of
+from kibitz.toepen.kernels.rules import END, PackedState, act, deal, payoff, phase_of, player_of
 from kibitz.toepen.keys import KEYS
-from kibitz.toepen.rules import NAMES, SUITS, Toepen, deal_text
+from kibitz.toepen.rules import Toepen
+from kibitz.toepen.states import NAMES, SUITS, deal_text
 
 READABLE = {"null": None, **{name: key for name, (key, _) in KEYS.items()}}
 SHARED = [name for name in KINDS if name in READABLE]
@@ -36,7 +37,7 @@ def begin(one, two, rules, words):
 @kernel
 def seen(words, rules, out):
     """out: phase, player, number of actions, cards a byte each; returns seat 0's payoff at the end."""
-    state = State(words[0], words[1], words[2], words[3], words[4])
+    state = PackedState(words[0], words[1], words[2], words[3], words[4])
     if phase_of(state) == END:
         out[0] = END
         return payoff(state)
@@ -51,7 +52,7 @@ def seen(words, rules, out):
 @kernel
 def take(words, a, rules):
     """Take the a-th action."""
-    state = State(words[0], words[1], words[2], words[3], words[4])
+    state = PackedState(words[0], words[1], words[2], words[3], words[4])
     phase, _, cards = options(state, rules)
     after = act(state, phase, action_of(phase, cards, np.uint64(a)), rules)
     for k in range(5):

@@ -23,7 +23,7 @@ from kibitz.web import library as shelf
 from kibitz.web import poker, runs, serve
 from kibitz.web.app import app_of
 from kibitz.web.library import Library
-from kibitz.web.tables import Tables
+from kibitz.web.tables import WebTables
 
 HTML = "<img src=x onerror=alert(1)>"
 
@@ -204,7 +204,7 @@ def test_a_folder_of_thousands_has_an_end(tmp_path):
 
 def test_seeds_are_too_many_to_try():
     library = Library(None)
-    seeds = {Tables(library).open(["uniform-leduc"]).seed for _ in range(20)}
+    seeds = {WebTables(library).open(["uniform-leduc"]).seed for _ in range(20)}
     assert len(seeds) == 20 and max(seeds) >= 1 << 60
     library.pool.shutdown()
 
@@ -242,7 +242,7 @@ def test_nobody_acts_for_an_opponent_that_failed():
 def test_a_decision_is_taken_once_whoever_comes_together():
     library = Library(None)
     for seed in range(20):
-        table = Tables(library).open(["uniform-leduc"], seed=seed)
+        table = WebTables(library).open(["uniform-leduc"], seed=seed)
         name = table.data()["actions"][-1]["name"]
 
         def act(table=table, name=name):
@@ -262,7 +262,7 @@ def test_rows_are_remembered_by_many_at_once(monkeypatch):
     monkeypatch.setattr(poker, "KEPT", 1)
     library = Library(None)
     strategy = library.strategy("uniform-limit-2")
-    told = poker.teller_of(strategy)
+    told = poker.poker_strategy(strategy)
     paths = [["call"], ["raise"], ["call", "raise"], ["raise", "raise"]] * 25
     with ThreadPoolExecutor(8) as pool:
         assert len(list(pool.map(told.ranges, paths))) == 100

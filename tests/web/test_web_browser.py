@@ -11,6 +11,7 @@ import pytest
 
 import kibitz
 from kibitz.bench.screens import PHONE, WIDE, browser
+from kibitz.solvers import RunOptions
 from kibitz.web.app import app_of
 from kibitz.web.library import Library
 from kibitz.web.serve import bound
@@ -38,7 +39,8 @@ def site(tmp_path_factory):
     game = kibitz.game("leduc")
     base = kibitz.solve(game, "cfr+", iterations=20, abstraction="J.QK")
     base.save(folder / "base.profile")
-    kibitz.solve(game, "cfr+", iterations=60, checkpoint=folder / "leduc.checkpoint").save(folder / "leduc.profile")
+    leduc = kibitz.solve(game, "cfr+", iterations=60, run=RunOptions(folder / "leduc.checkpoint"))
+    leduc.save(folder / "leduc.profile")
     log = '{"iteration": 1, "seconds": 1, "gap": 0.5}\n{"iteration": 20, "seconds": 2, "gap": 0.1}\n'
     (folder / "<img src=x onerror=alert(1)>.jsonl").write_text(log, encoding="utf-8")
     os.utime(folder / "<img src=x onerror=alert(1)>.jsonl", (1, 1))  # the oldest

@@ -100,12 +100,12 @@ def slow_weights(reach, hands):
     ],
 )
 def test_ranges_are_bayes(library, spec, players):
-    from kibitz.web.library import Entry, Strategy
-    from kibitz.web.poker import PokerTeller
+    from kibitz.web.library import Entry, LibraryStrategy
+    from kibitz.web.poker import PokerStrategy
 
     rules = kibitz.game(spec)
     assert isinstance(rules, Poker)
-    teller = PokerTeller(Strategy(Entry("x", "x", "made"), rules, None, None), rules)
+    teller = PokerStrategy(LibraryStrategy(Entry("x", "x", "made"), rules, None, None), rules)
     drawn = np.random.default_rng(1)
     keep = drawn.permutation(len(teller.hands))[:12] if players == 3 else np.arange(len(teller.hands))
     reach = np.zeros((players, len(teller.hands)))
@@ -116,9 +116,9 @@ def test_ranges_are_bayes(library, spec, players):
 
 def test_reach_within_buckets_is_that_of_beliefs(library):
     held = named(library, "buckets")
-    from kibitz.web.poker import teller_of
+    from kibitz.web.poker import poker_strategy
 
-    teller = teller_of(held)
+    teller = poker_strategy(held)
     place = teller.place(["raise", "call", "Qc"])
     hands, reach = beliefs(held.rules, held.profile, "rc/", [card for group in place.board for card in group])
     mine = teller.reach(place)

@@ -18,7 +18,7 @@ from kibitz.poker.rules.cards import text_of
 from kibitz.poker.rules.machine import PokerMachine
 from kibitz.web import tables as module
 from kibitz.web.library import Library
-from kibitz.web.tables import Tables
+from kibitz.web.tables import WebTables
 
 ROOT = Path(__file__).parents[2]
 HANDS = {"uniform-leduc": 420, "uniform-rhode-island": 200, "uniform-limit-2": 200, "uniform-limit-3": 100,
@@ -148,7 +148,7 @@ def test_nothing_depends_on_cards_that_are_not_shown(made, opponent, monkeypatch
 def test_hands_are_those_of_a_match(library):
     """What a table deals and draws is what `play` would, with the person as an agent of the same mind."""
     for id in ("made-kuhn", "uniform-leduc", "uniform-limit-3"):
-        table = Tables(library).open([id], seed=7)
+        table = WebTables(library).open([id], seed=7)
         rules, machine = table.rules, table.machine
 
         class Person:
@@ -260,7 +260,7 @@ def test_a_game_of_ones_own(tmp_path):
     (tmp_path / "own.py").write_text(text, encoding="utf-8")
     name = re.search(r"class (\w+)", text)[1]
     library = Library(None, [f"{tmp_path}/own.py:{name}"])
-    table = Tables(library).open(["own-0"], seed=1)
+    table = WebTables(library).open(["own-0"], seed=1)
     for _ in range(3):
         while table.now.payoffs is None:
             data = table.data()

@@ -11,19 +11,18 @@ from web_client import client
 import kibitz
 from kibitz.core import store
 from kibitz.evaluate.crosstable import crosstable
-from kibitz.solvers.progress import Report
+from kibitz.solvers import RunOptions
 from kibitz.web import runs
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("runs")
-    report = Report()
-    one = kibitz.solve("kuhn", "cfr+", iterations=60, checkpoint=made / "kuhn.checkpoint", report=report)
+    one = kibitz.solve("kuhn", "cfr+", iterations=60, run=RunOptions(made / "kuhn.checkpoint"))
     other = kibitz.solve("kuhn", "cfr+", iterations=3)
     one.save(made / "one.profile")
     other.save(made / "deep" / "other.profile")
-    lines = [json.dumps({"iteration": x.iteration, "seconds": x.seconds, "gap": x.gap}) for x in report.looks]
+    lines = [json.dumps({"iteration": x.iteration, "seconds": x.seconds, "gap": x.nash_conv}) for x in one.history]
     (made / "log.jsonl").write_text("\n".join([*lines, '{"iteration": 61, "sec']), encoding="utf-8")
     table = crosstable("kuhn", {"one": one, "other": other})
     (made / "cross.json").write_text(json.dumps({**table.data(), "unit": "chips"}), encoding="utf-8")
@@ -41,7 +40,7 @@ def folder(tmp_path_factory):
     )
     cup = {"tournament": "tournament(players=2)", "algorithm": "vi", "steps": [[2, 1, 0.5, 3, 0.1]], "tolerance": 0.01}
     store.save(made / "cup", "tournament", {"x": np.zeros(1)}, cup)
-    return made, report, (one, other)
+    return made, (one, other)
 
 
 def test_all_that_is_one_is_listed(folder):
@@ -60,11 +59,11 @@ def test_all_that_is_one_is_listed(folder):
         }
         strategy = listed["one"]
         assert strategy["kind"] == "strategy" and strategy["about"] == "profile, cfr+, 60 iterations"
-        assert strategy["last"]["gap"] == folder[2][0].meta["nash_conv"] and strategy["game"] == "kuhn"
+        assert strategy["last"]["gap"] == folder[1][0].meta["nash_conv"] and strategy["game"] == "kuhn"
         assert made.get(f"/api/runs/{strategy['id']}").data["about"] == strategy["about"]
         assert str(folder[0]) not in json.dumps(listed)
         run = made.get(f"/api/runs/{listed['kuhn']['id']}").data
-        wanted = [[look.iteration, look.seconds, look.gap] for look in folder[1].looks]
+        wanted = [[look.iteration, look.seconds, look.nash_conv] for look in folder[1][0].history]
         assert run["points"] == wanted and run["last"]["gap"] == wanted[-1][2] and run["game"] == "kuhn"
         assert made.get(f"/api/runs/{listed['log.jsonl']['id']}").data["points"] == wanted
         assert made.get(f"/api/runs/{listed['odd']['id']}").data["points"] == []
@@ -79,7 +78,7 @@ def test_all_that_is_one_is_listed(folder):
 
 
 def test_crosstables(folder):
-    table = crosstable("kuhn", dict(zip("ab", folder[2], strict=True)))
+    table = crosstable("kuhn", dict(zip("ab", folder[1], strict=True)))
     with client(folder[0]) as made:
         ids = {each["name"]: each["id"] for each in made.get("/api/library").data["strategies"]}
         found = made.get("/api/crosstable", id=[ids["one"], ids["deep/other"]]).data

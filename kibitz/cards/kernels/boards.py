@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from kibitz.core.jit import kernel, part
 
 MOST_NEW = 7  # cards of one round, at six bits each
+
+
+class NewBoards(NamedTuple):
+    """The boards of a round, as `BoardRound` has them, or as many as fit."""
+
+    cards: np.ndarray  # uint8[B, k]
+    above: np.ndarray  # int64[B]  the board that each continues
+    group: np.ndarray  # int64[B]  bits of the renamings that leave it alone
+    copies: np.ndarray  # int64[B]  boards that it stands for, of those that continue the same
+
+
+class BoardKeys(NamedTuple):
+    """Where boards are found, by round."""
+
+    starts: np.ndarray  # int64[rounds + 1]  cards of the board before each round
+    keys: tuple[np.ndarray, ...]  # the new cards of each board as one number
+    below: tuple[np.ndarray, ...]  # as of `BoardRound`
 
 
 @part
@@ -23,35 +44,68 @@ def packed(cards, count, scratch):
     return key
 
 
+@part
+def list_free(board, deck, free):
+    """List the cards of a deck that are not on a board, in order; returns how many."""
+    left = 0
+    for d in range(deck.shape[0]):
+        out = True
+        for k in range(board.shape[0]):
+            if board[k] == deck[d]:
+                out = False
+        if out:
+            free[left] = deck[d]
+            left += 1
+    return left
+
+
+@part
+def advance(at, size, left):
+    """The next set of `size` places among `left`, in lexicographic order; False after the last."""
+    k = size - 1
+    while k >= 0 and at[k] == left - size + k:
+        k -= 1
+    if k < 0:
+        return False
+    at[k] += 1
+    for j in range(k + 1, size):
+        at[j] = at[j - 1] + 1
+    return True
+
+
+@part
+def last_at_most(values, x, low, high):
+    """The last place from low to high - 1 whose value is at most x, in ascending order; low if there is none."""
+    while low + 1 < high:
+        middle = (low + high) // 2
+        if values[middle] <= x:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
 @kernel
-def continue_boards(boards, group, rename, deck, new, scratch, out_cards, out_above, out_group, out_copies):
-    """The boards that continue boards by `new` cards, one of each kind. Returns how many; writes as many as fit.
+def continue_boards(boards, group, rename, deck, scratch, out):
+    """The boards that continue boards, one of each kind. Returns how many; writes as many as fit into `out`.
 
     boards [B, k], group [B] bits of the renamings that leave a board alone, rename [renamings, 52], deck sorted.
     Of all sets of new cards that those renamings turn into one another the first is kept, with the number of them and
     the renamings that leave it alone too. scratch [4, at least new and the deck].
     """
     live, pick, image, sorting = scratch[0], scratch[1], scratch[2], scratch[3]
-    found = 0
-    most = out_cards.shape[0]
+    count = 0
     length = boards.shape[1]
+    most, new = out.cards.shape[0], out.cards.shape[1] - length
     for b in range(boards.shape[0]):
-        left = 0
-        for d in range(deck.shape[0]):
-            card = deck[d]
-            free = True
-            for k in range(length):
-                if boards[b, k] == card:
-                    free = False
-            if free:
-                live[left] = card
-                left += 1
+        left = list_free(boards[b], deck, live)
         members = 0
         for p in range(rename.shape[0]):
             members += (group[b] >> p) & 1
         for i in range(new):
             pick[i] = i
-        while new <= left:
+        more = new <= left
+        while more:
             for i in range(new):
                 image[i] = live[pick[i]]
             key = packed(image, new, sorting)
@@ -68,25 +122,17 @@ def continue_boards(boards, group, rename, deck, new, scratch, out_cards, out_ab
                         keeps |= 1 << p
                         kept += 1
             if first:
-                if found < most:
+                if count < most:
                     for k in range(length):
-                        out_cards[found, k] = boards[b, k]
+                        out.cards[count, k] = boards[b, k]
                     for i in range(new):
-                        out_cards[found, length + i] = live[pick[i]]
-                    out_above[found] = b
-                    out_group[found] = keeps
-                    out_copies[found] = members // kept
-                found += 1
-            # The next choice of cards, in order.
-            i = new - 1
-            while i >= 0 and pick[i] == left - new + i:
-                i -= 1
-            if i < 0:
-                break
-            pick[i] += 1
-            for j in range(i + 1, new):
-                pick[j] = pick[j - 1] + 1
-    return found
+                        out.cards[count, length + i] = live[pick[i]]
+                    out.above[count] = b
+                    out.group[count] = keeps
+                    out.copies[count] = members // kept
+                count += 1
+            more = advance(pick, new, left)
+    return count
 
 
 @part
@@ -95,26 +141,16 @@ def place_of(low, high, live):
     return low * (2 * live - low - 1) // 2 + high - low - 1
 
 
-@part
-def _below(keys, low, high, key):
-    """Where a key stands among sorted ones."""
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 @kernel
-def find(cards, hole, starts, keys, below, rename, place, deck, scratch, board, hand):
-    """The numbers of boards and of hands on them, by whatever names of suits. cards [n, hole + board so far].
+def find(cards, rounds, tables, board, hand):
+    """The numbers of boards and of hands on them, by whatever names of suits. cards [n, private cards, board so far].
 
-    Round by round, of the renamings that lead to the board so far those are left that make the new cards least.
-    starts [rounds + 1] in board cards; keys, below: by round, as of `Boards`; hole is 1 or 2.
+    Round by round, of the renamings that lead to the board so far those are left that make the new cards least. There
+    are one or two private cards.
     """
-    image, sorting, mine = scratch[0], scratch[1], scratch[2]
+    starts, keys, below = rounds
+    rename, place, hole = tables.rename, tables.place, tables.hole
+    image, sorting, mine = tables.scratch[0], tables.scratch[1], tables.scratch[2]
     for n in range(cards.shape[0]):
         left, at = (1 << rename.shape[0]) - 1, 0
         for r in range(len(keys)):
@@ -132,7 +168,7 @@ def find(cards, hole, starts, keys, below, rename, place, deck, scratch, board, 
                     elif key == least:
                         keeps |= 1 << p
             left = keeps
-            at = _below(keys[r], below[r][at], below[r][at + 1], least)
+            at = last_at_most(keys[r], least, below[r][at], below[r][at + 1])
         p = 0
         while not (left >> p) & 1:
             p += 1
@@ -145,4 +181,5 @@ def find(cards, hole, starts, keys, below, rename, place, deck, scratch, board, 
         if hole == 1:
             hand[n] = mine[0]
         else:
-            hand[n] = place_of(min(mine[0], mine[1]), max(mine[0], mine[1]), deck - (cards.shape[1] - hole))
+            hand[n] = place_of(min(mine[0], mine[1]), max(mine[0], mine[1]),
+                               len(tables.deck) - (cards.shape[1] - hole))  # fmt: skip

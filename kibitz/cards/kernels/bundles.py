@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kibitz.cards.kernels.strength import CLASSES, KINDS, hand_of
+from kibitz.cards.kernels.strength import CLASSES, KINDS, LOWER, UPPER
 from kibitz.core.jit import ONE, TWO, U64, part, small_part
 
 WIDE = 192  # classes, filled up to four panels of three vectors
@@ -60,7 +60,7 @@ class Batch(NamedTuple):
     near_held: np.ndarray  # uint64[BATCH, 13, OF_RANK]  words
 
 
-class Work(NamedTuple):
+class BundleWorkspace(NamedTuple):
     """To work in."""
 
     count: np.ndarray  # uint64[KINDS, CLASSES]  hands of a place and class, then the number of their bundle
@@ -97,7 +97,7 @@ def four(word, other):
 
 
 @part
-def bundle_up(i, live, space, kinds, batch, work):
+def bundle_up(i, hands, space, kinds, batch, work):
     """The bundles of a board."""
     count, places = work.count, batch.places[i]
     for place in range(places):
@@ -108,25 +108,21 @@ def bundle_up(i, live, space, kinds, batch, work):
         for b in range(U64(52)):
             batch.at[i, a, b] = KINDS
     alive = ZERO
-    for x in range(live):
-        b = space.live[x]
-        alive |= ONE << b
-        for y in range(x):
-            a = space.live[y]
-            place = space.place[space.kind[hand_of(a, b)]]
-            batch.at[i, a, b] = batch.at[i, b, a] = place
-            count[place, kinds.of[a, b]] += ONE
+    for k in range(hands):
+        hand = space.hands[k]
+        a, b, place = LOWER[hand], UPPER[hand], space.place[space.kind[hand]]
+        alive |= ONE << a | ONE << b
+        batch.at[i, a, b] = batch.at[i, b, a] = place
+        count[place, kinds.of[a, b]] += ONE
     number_bundles(i, batch, count)
-    for x in range(ONE, live):
-        b = space.live[x]
-        for y in range(x):
-            a = space.live[y]
-            pairs = batch.pairs[i, count[batch.at[i, a, b], kinds.of[a, b]]]
-            pairs[0, b % FOUR] |= ONE << (BITS * (a % FOUR))
-            pairs[1, a % FOUR] |= ONE << (BITS * (b % FOUR))
-            if a // FOUR == b // FOUR:
-                pairs[0, a % FOUR] |= ONE << (BITS * (b % FOUR))
-                pairs[1, b % FOUR] |= ONE << (BITS * (a % FOUR))
+    for k in range(hands):
+        a, b = LOWER[space.hands[k]], UPPER[space.hands[k]]
+        pairs = batch.pairs[i, count[batch.at[i, a, b], kinds.of[a, b]]]
+        pairs[0, b % FOUR] |= ONE << (BITS * (a % FOUR))
+        pairs[1, a % FOUR] |= ONE << (BITS * (b % FOUR))
+        if a // FOUR == b // FOUR:
+            pairs[0, a % FOUR] |= ONE << (BITS * (b % FOUR))
+            pairs[1, b % FOUR] |= ONE << (BITS * (a % FOUR))
     for rank in range(U64(13)):
         batch.near[i, rank] = ZERO
     for place in range(places):
@@ -187,12 +183,12 @@ def count_cards(i, bundle, kinds, batch):
 
 
 @part
-def note_cards(kind, kinds, worse, alive, found):
+def note_cards(kind, kinds, worse, alive, out):
     """For each card of a class: the cards that go with it to a place below; or, of those that are alive, the others."""
     for side in range(TWO):
         for s in range(FOUR):
             card = FOUR * kinds.rank[kind, side] + s
-            found[side, s] = alive & ~worse[card] & ~(ONE << card) if alive else worse[card]
+            out[side, s] = alive & ~worse[card] & ~(ONE << card) if alive else worse[card]
 
 
 @part

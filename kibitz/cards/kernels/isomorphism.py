@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kibitz.core.devices import by_device
-from kibitz.core.jit import ONE, U64, maker, part
+from kibitz.core.jit import ONE, U64, kernel, part
 
 RANKS = U64(13)
 SUITS = U64(4)
@@ -141,20 +141,21 @@ def number_of(cards, plan, code, number):
 def add_set(number, suit, now, used, scale):
     """Add the number of a set of ranks, counted among those not used before; returns the scale for the next set."""
     k = ZERO
-    found = ZERO
+    rank = ZERO
     left = now
     while left:
         below = (left & (ZERO - left)) - ONE  # ranks below the lowest that is left
         k += ONE
-        found += CHOOSE[COUNT[below] - COUNT[used & below], k]
+        rank += CHOOSE[COUNT[below] - COUNT[used & below], k]
         left &= left - ONE
-    number[suit] += scale * found
+    number[suit] += scale * rank
     return scale * CHOOSE[RANKS - COUNT[used], k]
 
 
 @part
-def cards_of(index, plan, code, number, used, out):
+def cards_of(index, plan, scratch, out):
     """A hand of a number, its suits named in the order of their codes; the inverse of `number_of`."""
+    code, number, used = scratch[0], scratch[1], scratch[2]
     patterns = U64(len(plan.size))
     where = find(plan.first, index)
     rest = index - plan.first[where]
@@ -191,15 +192,15 @@ def cards_of(index, plan, code, number, used, out):
             count = plan.count[code[s], r]
             left = RANKS - COUNT[used[s]]
             size = CHOOSE[left, count]
-            found = number[s] % size
+            left_over = number[s] % size
             number[s] //= size
             now = ZERO
             for k in range(count):
                 want = count - k
                 place = want - ONE
-                while place + ONE < left and CHOOSE[place + ONE, want] <= found:
+                while place + ONE < left and CHOOSE[place + ONE, want] <= left_over:
                     place += ONE
-                found -= CHOOSE[place, want]
+                left_over -= CHOOSE[place, want]
                 seen = ZERO
                 for rank in range(RANKS):
                     if (used[s] >> rank) & ONE:
@@ -215,40 +216,15 @@ def cards_of(index, plan, code, number, used, out):
             used[s] |= now
 
 
-@maker
-def numbers(cards, plan, out):
-    """cards: uint8[n, k]; out: uint64[n]."""
-    number_all(cards, plan, np.zeros(4, np.uint64), np.zeros(4, np.uint64), out)
-
-
-@part
-def number_all(cards, plan, code, number, out):
+@kernel
+def numbers(cards, plan, scratch, out):
+    """cards: uint8[n, k]; scratch: uint64[2, 4]; out: uint64[n]."""
     for i in range(cards.shape[0]):
-        out[i] = number_of(cards[i], plan, code, number)
+        out[i] = number_of(cards[i], plan, scratch[0], scratch[1])
 
 
-@maker
-def hands(indices, plan, out):
-    """indices: uint64[n]; out: uint8[n, k]."""
-    deal_all(indices, plan, np.zeros(4, np.uint64), np.zeros(4, np.uint64), np.zeros(4, np.uint64), out)
-
-
-@part
-def deal_all(indices, plan, code, number, used, out):
+@kernel
+def hands(indices, plan, scratch, out):
+    """indices: uint64[n]; scratch: uint64[3, 4]; out: uint8[n, k]."""
     for i in range(len(indices)):
-        cards_of(indices[i], plan, code, number, used, out[i])
-
-
-@maker
-def round_trip(first, last, plan, cards):
-    """The first number from first to last - 1 that does not come back, or last. cards: room for a hand."""
-    return trip(first, last, plan, np.zeros(4, np.uint64), np.zeros(4, np.uint64), np.zeros(4, np.uint64), cards)
-
-
-@part
-def trip(first, last, plan, code, number, used, cards):
-    for i in range(first, last):
-        cards_of(U64(i), plan, code, number, used, cards)
-        if number_of(cards, plan, code, number) != U64(i):
-            return i
-    return last
+        cards_of(indices[i], plan, scratch, out[i])

@@ -7,22 +7,49 @@ the same have the same showdowns, so one of them is taken, as often as there are
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from kibitz.cards.kernels.ranking import value_of, with_card
-from kibitz.cards.kernels.strength import ALL, CARDS, HANDS, KINDS, MASK_OF, WIDE, ZERO, hand_of, sort_kinds, space_of
-from kibitz.core.jit import ONE, TWO, U64, kernel, maker, part
+from kibitz.cards.kernels.strength import CARD_MASK, LOWER, MASK_OF, UPPER, board_of, hand_of, list_live, sort_hands
+from kibitz.core.jit import ONE, TWO, U64, kernel, part
 from kibitz.core.random import GOLDEN, mix
 
-HALF = U64(32)
+ZERO, HALF, CARDS = U64(0), U64(32), U64(52)
+ALL = U64(52)  # the column of all cards
 SUIT, FIELD = U64(16), U64(0xFFFF)
 UNIT = 1.0 / (1 << 53)
 ELEVEN = U64(11)
 NONE = np.uint32(0)
-NOBODY = U64(HANDS)
+NOBODY = U64(1326)  # not the number of a hand
 SCARCE = 0.05  # chance below which a hand is looked for, and not drawn until it fits
-LOWER = np.array([a for b in range(52) for a in range(b)], np.uint64)
-UPPER = np.array([b for b in range(52) for a in range(b)], np.uint64)
+
+
+class RangeHands(NamedTuple):
+    """The hands of all seats, those of seat s from first[s] to first[s + 1]."""
+
+    masks: np.ndarray  # uint64[n]
+    weights: np.ndarray  # float64[n]
+    first: np.ndarray  # int64[seats + 1]
+
+
+class DealList(NamedTuple):
+    """Deals, one hand a seat."""
+
+    hands: np.ndarray  # int32[n, seats]  places in RangeHands.masks
+    unions: np.ndarray  # uint64[n]  all cards
+    products: np.ndarray  # float64[n]  of weights
+
+
+class DrawTables(NamedTuple):
+    """The ranges of the first seats, to be drawn from: hands numbers[first[s]] to numbers[first[s + 1] - 1]."""
+
+    numbers: np.ndarray  # uint64[n]
+    edges: np.ndarray  # float64[n]  running sums of weights, 1 at the end of a seat
+    first: np.ndarray  # int64[ranges + 1]
+    weights: np.ndarray  # float64[ranges, 1326]  which sum to 1
+    by_card: np.ndarray  # float64[ranges, 52]  all of a card, which sum to 2
 
 
 # Boards
@@ -31,53 +58,21 @@ UPPER = np.array([b for b in range(52) for a in range(b)], np.uint64)
 @part
 def renamed(cards, suits):
     """Cards with suit s called suits[s]."""
-    found = ZERO
+    moved = ZERO
     for s in range(U64(4)):
-        found |= ((cards >> (s * SUIT)) & FIELD) << (suits[s] * SUIT)
-    return found
-
-
-@maker
-def list_boards(shown, dead, left, group, boards, times):
-    """Boards of five up to a group of renamings, and how many each stands for; returns how many there are.
-
-    shown: cards on the table, which no renaming of the group moves; dead: cards that cannot come, shown ones too; left:
-    cards to come; group: uint64[g, 4], the identity first; boards: uint64[all boards]; times: uint8 of the same length.
-    """
-    return fill_boards(
-        U64(shown), U64(dead), left, group, boards, times,
-        np.zeros(52, np.uint64), np.zeros(6, np.int64), np.zeros(6, np.uint64),
-    )  # fmt: skip
+        moved |= ((cards >> (s * SUIT)) & FIELD) << (suits[s] * SUIT)
+    return moved
 
 
 @part
-def fill_boards(shown, dead, left, group, boards, times, live, at, path):
-    cards = 0
-    for card in range(CARDS):
-        if not with_card(ZERO, card) & dead:
-            live[cards] = card
-            cards += 1
-    found = ZERO
-    path[0] = shown
-    k = 0
-    while k >= 0:
-        # k cards are dealt; at[k] is the next one to try.
-        if k == left:
-            board = path[k]
-            same = ONE
-            for g in range(ONE, U64(len(group))):
-                other = renamed(board, group[g])
-                if other < board:
-                    same = ZERO
-                    break
-                if other == board:
-                    same += ONE
-            if same:
-                boards[found] = board
-                times[found] = U64(len(group)) // same
-                found += ONE
-            k -= 1
-            continue
+def next_board(k, cards, live, at, path):
+    """Deal the next board, path[-1], after one that was complete at level k; returns its level, or -1 after the last.
+
+    live: uint64[52], the first `cards` of them can come; at: int64[one more than the cards to come], the next one to
+    try at a level; path: uint64 of the same length, the cards so far. The first board comes after level 1, at[0] = 0.
+    """
+    k, left = k - 1, len(path) - 1
+    while 0 <= k < left:
         j = at[k]
         if j + left - k > cards:
             k -= 1
@@ -86,22 +81,72 @@ def fill_boards(shown, dead, left, group, boards, times, live, at, path):
         path[k + 1] = with_card(path[k], live[j])
         at[k + 1] = j + 1
         k += 1
-    return found
+    return k
+
+
+@kernel
+def list_boards(shown, dead, group, boards, times, live, at, path):
+    """Boards of five up to a group of renamings, and how many each stands for; returns how many there are.
+
+    shown: cards on the table, which no renaming of the group moves; dead: cards that cannot come, shown ones too;
+    group: uint64[g, 4], the identity first; boards: uint64[all boards]; times: uint8 of the same length. The rest is as
+    of `next_board`, to work in.
+    """
+    cards, count = np.int64(list_live(U64(dead), live)), ZERO
+    path[0] = U64(shown)
+    k = next_board(1, cards, live, at, path)
+    while k >= 0:
+        board, same = path[k], ONE
+        for g in range(ONE, U64(len(group))):
+            other = renamed(board, group[g])
+            if other < board:
+                same = ZERO
+                break
+            if other == board:
+                same += ONE
+        if same:
+            boards[count] = board
+            times[count] = U64(len(group)) // same
+            count += ONE
+        k = next_board(k, cards, live, at, path)
+    return count
+
+
+@kernel
+def count_showdowns(hand, others, board, out, masks, live, at, path):
+    """A hand against each of others on all boards. hand: uint8[2]; others: uint8[m, 2], which share no card with hand
+    and board; board: uint8[0 to 5]; out: int64[3] wins, ties, losses, added to. To work in: masks: uint64[m], and the
+    rest as of `next_board`."""
+    mine, common = board_of(hand), ~ZERO
+    for o in range(U64(len(others))):
+        masks[o] = board_of(others[o])
+        common &= masks[o]
+    path[0] = board_of(board)
+    cards = np.int64(list_live(mine | path[0] | common, live))  # cards that all others hold are never on the board
+    k = next_board(1, cards, live, at, path)
+    while k >= 0:
+        whole = path[k]
+        value = value_of(mine | whole)
+        for o in range(U64(len(others))):
+            if not masks[o] & whole:
+                theirs = value_of(masks[o] | whole)
+                out[0 if value > theirs else 1 if value == theirs else 2] += 1
+        k = next_board(k, cards, live, at, path)
 
 
 # Deals
 
 
 @kernel
-def walk_deals(masks, weights, first, most, steps, deals, unions, products, at, used):
+def walk_deals(hands, most, steps, deals, at, used):
     """Count deals, and list them where `deals` has room; returns how many, or -1 if there were too many steps.
 
-    masks, weights: the hands of all seats, those of seat s from first[s] to first[s + 1]; it stops after `most` deals.
-    deals: int32[n, seats], places in masks; unions: uint64[n], all cards; products: float64[n], of weights. at:
-    int64[seats]; used: uint64[seats + 1], zero.
+    It stops after `most` deals. To work in: at: int64[seats]; used: uint64[seats + 1], zero.
     """
+    masks, weights, first = hands
+    places, unions, products = deals
     seats = len(first) - 1
-    found = 0
+    count = 0
     s = 0
     at[0] = first[0]
     while s >= 0:
@@ -120,44 +165,37 @@ def walk_deals(masks, weights, first, most, steps, deals, unions, products, at, 
             s += 1
             at[s] = first[s]
             continue
-        if found < len(deals):
+        if count < len(places):
             product = 1.0
             for i in range(seats):
-                deals[found, i] = at[i] - 1
+                places[count, i] = at[i] - 1
                 product *= weights[at[i] - 1]
-            unions[found] = used[seats]
-            products[found] = product
-        found += 1
-        if found == most:
-            return found
-    return found
+            unions[count] = used[seats]
+            products[count] = product
+        count += 1
+        if count == most:
+            return count
+    return count
 
 
-@maker
-def meet_listed(boards, times, masks, deals, unions, products, found):
-    """All deals of a list on some boards. found: float64[seats, 3], wins, ties and shares of pots, added to.
-
-    Arguments as of `list_boards` and `walk_deals`.
-    """
-    values, sums = np.zeros(len(masks), np.uint32), np.zeros((deals.shape[1], 3))
-    sum_listed(boards, times, masks, deals, unions, products, found, values, sums)
-
-
-@part
-def sum_listed(boards, times, masks, deals, unions, products, found, values, sums):
-    seats = U64(deals.shape[1])
+@kernel
+def meet_listed(boards, times, masks, deals, out, values, sums):
+    """All deals of a list on some boards. out: float64[seats, 3], wins, ties and shares of pots, added to. To work in:
+    values: uint32[masks]; sums: float64[seats, 3]."""
+    hands, unions, products = deals
+    seats = U64(hands.shape[1])
     for n in range(U64(len(boards))):
         board = boards[n]
         for h in range(U64(len(masks))):
             values[h] = NONE if masks[h] & board else value_of(masks[h] | board)
         for s in range(seats):
             sums[s, 0] = sums[s, 1] = sums[s, 2] = 0.0
-        for t in range(U64(len(deals))):
+        for t in range(U64(len(hands))):
             if unions[t] & board:
                 continue
             best, winner, winners = NONE, ZERO, ZERO
             for s in range(seats):
-                value = values[U64(deals[t, s])]
+                value = values[U64(hands[t, s])]
                 if value > best:
                     best, winner, winners = value, s, ONE
                 elif value == best:
@@ -167,99 +205,56 @@ def sum_listed(boards, times, masks, deals, unions, products, found, values, sum
                 continue
             share = products[t] / winners
             for s in range(winner, seats):
-                if values[U64(deals[t, s])] == best:
+                if values[U64(hands[t, s])] == best:
                     sums[s, 1] += products[t]
                     sums[s, 2] += share
         for s in range(seats):
-            found[s, 0] += times[n] * sums[s, 0]
-            found[s, 1] += times[n] * sums[s, 1]
-            found[s, 2] += times[n] * (sums[s, 0] + sums[s, 2])
+            out[s, 0] += times[n] * sums[s, 0]
+            out[s, 1] += times[n] * sums[s, 1]
+            out[s, 2] += times[n] * (sums[s, 0] + sums[s, 2])
 
 
 # Two ranges at once
 
 
-@maker
-def meet_sorted(boards, times, one, other, found):
-    """Two ranges on some boards, without a list of deals. one, other: float64[1326] weights; found: float64[3] wins,
-    ties, and the weight of all deals, added to."""
-    sum_sorted(
-        boards, times, one, other, found, space_of(), np.zeros((KINDS, WIDE)), np.zeros((KINDS + 1, WIDE))
-    )  # fmt: skip
-
-
-@part
-def sum_sorted(boards, times, one, other, found, space, count, below):
-    # count: the other's weight in a place, by card and in all; below: of all places below
+@kernel
+def meet_sorted(boards, times, one, other, out, count, below, space):
+    """Two ranges on some boards, without a list of deals. one, other: float64[1326] weights; out: float64[3] wins,
+    ties, and the weight of all deals, added to. count, below: float64 as of ShowdownWorkspace: the other's weight in a
+    place, by card and in all, and of all places below."""
     for n in range(U64(len(boards))):
-        board = boards[n]
-        live = ZERO
-        for card in range(CARDS):
-            if not with_card(ZERO, card) & board:
-                space.live[live] = card
-                live += ONE
-        places = sort_kinds(board, live, space)
+        hands, places = sort_hands(boards[n], ZERO, space)
         for place in range(places):
             for card in range(ALL + ONE):
                 count[place, card] = 0.0
-        for i in range(ONE, live):
-            b = space.live[i]
-            row = b * (b - ONE) // TWO
-            for j in range(i):
-                a = space.live[j]
-                weight = other[row + a]
-                if weight == 0.0:
-                    continue
-                place = space.place[space.kind[row + a]]
-                count[place, a] += weight
-                count[place, b] += weight
-                count[place, ALL] += weight
+        for k in range(hands):
+            hand = space.hands[k]
+            if other[hand] != 0.0:
+                place = space.place[space.kind[hand]]
+                count[place, LOWER[hand]] += other[hand]
+                count[place, UPPER[hand]] += other[hand]
+                count[place, ALL] += other[hand]
         for card in range(ALL + ONE):
             below[0, card] = 0.0
         for place in range(places):
             for card in range(ALL + ONE):
                 below[place + ONE, card] = below[place, card] + count[place, card]
         wins, ties, every = 0.0, 0.0, 0.0
-        for i in range(ONE, live):
-            b = space.live[i]
-            row = b * (b - ONE) // TWO
-            for j in range(i):
-                a = space.live[j]
-                weight = one[row + a]
-                if weight == 0.0:
-                    continue
-                place = space.place[space.kind[row + a]]
+        for k in range(hands):
+            hand = space.hands[k]
+            if one[hand] != 0.0:
+                a, b, place, weight = LOWER[hand], UPPER[hand], space.place[space.kind[hand]], one[hand]
                 wins += weight * (below[place, ALL] - below[place, a] - below[place, b])
                 # The same hand is counted once and taken away twice.
-                same = other[row + a]
+                same = other[hand]
                 ties += weight * (count[place, ALL] - count[place, a] - count[place, b] + same)
                 every += weight * (below[places, ALL] - below[places, a] - below[places, b] + same)
-        found[0] += times[n] * wins
-        found[1] += times[n] * ties
-        found[2] += times[n] * every
+        out[0] += times[n] * wins
+        out[1] += times[n] * ties
+        out[2] += times[n] * every
 
 
 # Samples
-
-
-@maker
-def sample_deals(numbers, edges, first, weights, by_card, seats, board, seed, begin, end, found):
-    """Samples begin to end - 1 of deals and boards, with weights.
-
-    The hands of the first seats are numbers[first[s]] to numbers[first[s + 1] - 1]; edges: running sums of their
-    weights, 1 at the end of a seat; weights: float64[ranges, 1326] and by_card: float64[ranges, 52], all of a card,
-    which sum to 1 and 2 in a seat; board: uint8[0 to 5]. Other seats hold random hands. found: float64[seats + 1, 5],
-    added to: weights of wins, of ties, of shares, squares of weights times shares, and times squares of shares; in the
-    last row the weights and their squares.
-
-    Each seat draws one of the hands that those before it leave, and the weight of the sample is the product of the
-    chances that it had to find one: so means by weight are those over all deals. Random hands are dealt in the end,
-    from the rest, of which there are always as many. Each sample has random numbers of its own, whoever draws others.
-    """
-    draw_deals(
-        numbers, edges, first, weights, by_card, U64(seats), board, U64(seed), U64(begin), U64(end), found,
-        np.zeros(seats, np.uint64), np.zeros(seats, np.uint32), np.zeros(52, np.uint64),
-    )  # fmt: skip
 
 
 @part
@@ -267,9 +262,35 @@ def dealt(taken, random):
     """A card that is not taken, and the random numbers from there on."""
     while True:
         random += GOLDEN
-        bit = with_card(ZERO, ((mix(random) >> HALF) * CARDS) >> HALF)
+        bit = CARD_MASK[((mix(random) >> HALF) * CARDS) >> HALF]
         if not bit & taken:
             return bit, random
+
+
+@part
+def dealt_board(shown, cards, taken, random):
+    """A board of five from `cards` that are shown, none of the others taken; and the random numbers."""
+    board = shown
+    for _ in range(cards, 5):
+        bit, random = dealt(taken | board, random)
+        board |= bit
+    return board, random
+
+
+@kernel
+def sample_boards(hand, others, board, count, seed, out):
+    """Random boards, the others taken in turn; otherwise as `count_showdowns`."""
+    mine, shown = board_of(hand), board_of(board)
+    random = mix(U64(seed) + GOLDEN)
+    o = ZERO
+    for _ in range(count):
+        theirs = board_of(others[o])
+        whole, random = dealt_board(shown, len(board), mine | theirs, random)
+        one, other = value_of(mine | whole), value_of(theirs | whole)
+        out[0 if one > other else 1 if one == other else 2] += 1
+        o += ONE
+        if o == U64(len(others)):
+            o = ZERO
 
 
 @part
@@ -323,21 +344,28 @@ def drawn_hand(numbers, edges, weights, low, high, chance, taken, random):
     return last, chance, random
 
 
-@part
-def draw_deals(
-    numbers, edges, first, weights, by_card, seats, board, seed, begin, end, found, hands, values, cards
-):  # fmt: skip
-    ranges = U64(len(first) - 1)
-    key = mix(seed + GOLDEN)
-    shown = ZERO
-    for k in range(len(board)):
-        shown = with_card(shown, board[k])
-    for sample in range(begin, end):
+@kernel
+def sample_deals(ranges, board, seed, begin, end, out, hands, values, cards):
+    """Samples begin to end - 1 of deals and boards, with weights.
+
+    ranges: DrawTables; board: uint8[0 to 5]. Other seats hold random hands. out: float64[seats + 1, 5], added to:
+    weights of wins, of ties, of shares, squares of weights times shares, and times squares of shares; in the last row
+    the weights and their squares. To work in: hands: uint64[seats]; values: uint32[seats]; cards: uint64[52].
+
+    Each seat draws one of the hands that those before it leave, and the weight of the sample is the product of the
+    chances that it had to find one: so means by weight are those over all deals. Random hands are dealt in the end,
+    from the rest, of which there are always as many. Each sample has random numbers of its own, whoever draws others.
+    """
+    numbers, edges, first, weights, by_card = ranges
+    drawing, seats = U64(len(first) - 1), U64(len(hands))
+    key = mix(U64(seed) + GOLDEN)
+    shown = board_of(board)
+    for sample in range(U64(begin), U64(end)):
         random = mix(key ^ mix(sample * GOLDEN + ONE))
         taken = shown
         weight = 1.0
         count = ZERO  # of cards in the hands; no range holds those of the board
-        for s in range(ranges):
+        for s in range(drawing):
             chance = chance_left(weights[s], by_card[s], cards, count) if s > ZERO else 1.0
             hand, chance, random = drawn_hand(
                 numbers, edges, weights[s], U64(first[s]), U64(first[s + ONE]), chance, taken, random
@@ -352,19 +380,15 @@ def draw_deals(
             count += TWO
         if weight == 0.0:
             continue
-        for s in range(ranges, seats):
+        for s in range(drawing, seats):
             one, random = dealt(taken, random)
             other, random = dealt(taken | one, random)
             hands[s] = one | other
             taken |= hands[s]
-        ranks = shown
-        for _ in range(len(board), 5):
-            bit, random = dealt(taken, random)
-            ranks |= bit
-            taken |= bit
+        whole, random = dealt_board(shown, len(board), taken, random)
         best, winner, winners = NONE, ZERO, ZERO
         for s in range(seats):
-            values[s] = value_of(hands[s] | ranks)
+            values[s] = value_of(hands[s] | whole)
             if values[s] > best:
                 best, winner, winners = values[s], s, ONE
             elif values[s] == best:
@@ -373,9 +397,9 @@ def draw_deals(
         share = 1.0 / winners
         for s in range(winner, seats):
             if values[s] == best:
-                found[s, 0 if winners == ONE else 1] += weight
-                found[s, 2] += weight * share
-                found[s, 3] += square * share
-                found[s, 4] += square * share * share
-        found[seats, 0] += weight
-        found[seats, 1] += square
+                out[s, 0 if winners == ONE else 1] += weight
+                out[s, 2] += weight * share
+                out[s, 3] += square * share
+                out[s, 4] += square * share * share
+        out[seats, 0] += weight
+        out[seats, 1] += square

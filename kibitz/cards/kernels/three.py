@@ -40,23 +40,23 @@ from kibitz.cards.kernels.bundles import (
     WIDE,
     ZERO,
     Batch,
+    BundleWorkspace,
     Kinds,
-    Work,
     around,
     bundle_up,
     digit,
     four,
     opposite,
-)
-from kibitz.cards.kernels.strength import CLASSES, KINDS, board_of, hand_of, showdown, space_of
+)  # fmt: skip
+from kibitz.cards.kernels.strength import CLASSES, KINDS, board_of, hand_of, showdown, workspace
 from kibitz.cards.kernels.ties import ties
-from kibitz.core.jit import ONE, TWO, U64, kernel, maker, part
+from kibitz.core.jit import ONE, TWO, U64, kernel, part
 from kibitz.core.vectors import LANES, add_pairs, load, lowest_bit, store
 
 PANEL = U64(3) * LANES
 
 
-class Triples(NamedTuple):
+class TripleCounts(NamedTuple):
     """Counts by classes, int32[169, 169, WIDE]. The first three are to be added."""
 
     middle: np.ndarray  # of the middle, the best, the worst hand
@@ -66,12 +66,11 @@ class Triples(NamedTuple):
     bottom: np.ndarray  # the others tie: their classes, the first not above the second, and the best
 
 
-def empty() -> Triples:
-    return Triples(*(np.zeros((CLASSES, CLASSES, WIDE), np.int32) for _ in Triples._fields))
+def empty() -> TripleCounts:
+    return TripleCounts(*(np.zeros((CLASSES, CLASSES, WIDE), np.int32) for _ in TripleCounts._fields))
 
 
-@maker
-def add_boards(boards, weights, class_of, triples):
+def add_boards(boards: np.ndarray, weights: np.ndarray, class_of: np.ndarray, triples: TripleCounts) -> None:
     """Add the triples of some boards of five, each counted by its weight. class_of: uint64[HANDS]."""
     kinds = Kinds(np.zeros((52, 52), np.uint64), np.zeros((CLASSES, 2), np.uint64), np.zeros(CLASSES, np.uint64))
     batch = Batch(
@@ -86,15 +85,15 @@ def add_boards(boards, weights, class_of, triples):
         np.zeros((BATCH, 13, OF_RANK), np.uint64), np.zeros((BATCH, 13, OF_RANK), np.uint64),
         np.zeros((BATCH, 13, OF_RANK), np.uint64),
     )  # fmt: skip
-    work = Work(
+    work = BundleWorkspace(
         np.zeros((KINDS, CLASSES), np.uint64), np.zeros(52, np.uint64), np.zeros(13, np.uint64),
         np.zeros((3, WIDE), np.int32), np.zeros(BATCH * OF_CLASS * WIDE, np.int32), np.zeros(CLASSES, np.uint64),
         np.zeros((CLASSES, BATCH * OF_CLASS), np.int32), np.zeros((CLASSES, BATCH * OF_CLASS), np.uint16),
     )  # fmt: skip
-    each_batch(boards, weights, class_of, triples, triples.middle.reshape(-1), space_of(), kinds, batch, work)
+    each_batch(boards, weights, class_of, triples, triples.middle.reshape(-1), workspace(), kinds, batch, work)
 
 
-@part
+@kernel
 def each_batch(boards, weights, class_of, triples, middle, space, kinds, batch, work):
     for b in range(U64(52)):
         for a in range(b):
@@ -106,10 +105,9 @@ def each_batch(boards, weights, class_of, triples, middle, space, kinds, batch, 
     for start in range(ZERO, U64(len(boards)), U64(BATCH)):
         number = min(U64(BATCH), U64(len(boards)) - start)
         for i in range(number):
-            board, dead = board_of(boards[start + i])
-            live, batch.places[i] = showdown(board, dead, space)
+            hands, batch.places[i] = showdown(board_of(boards[start + i]), ZERO, space)
             batch.weight[i] = I32(weights[start + i])
-            bundle_up(i, live, space, kinds, batch, work)
+            bundle_up(i, hands, space, kinds, batch, work)
         for kind in range(U64(CLASSES)):
             far_apart(kind, number, batch, work, middle)
             for i in range(number):
@@ -295,9 +293,9 @@ def add_up(triples, strict, top, bottom):
     for best in range(U64(CLASSES)):
         for middle in range(U64(CLASSES)):
             for worst in range(U64(CLASSES)):
-                found = triples.middle[middle, best, worst] + triples.best[best, worst, middle]
-                found += triples.worst[worst, best, middle]
-                strict[best, middle, worst] += np.int64(np.int32(found))
+                count = triples.middle[middle, best, worst] + triples.best[best, worst, middle]
+                count += triples.worst[worst, best, middle]
+                strict[best, middle, worst] += np.int64(np.int32(count))
     for one in range(U64(CLASSES)):
         for two in range(one, U64(CLASSES)):
             pair = two * (two + ONE) // TWO + one

@@ -64,13 +64,13 @@ def tie_near(i, bundle, other, kinds, batch, work, top, bottom):
     place, weight, met = batch.place[i, bundle], batch.weight[i], work.met
     here, there = batch.kind[i, bundle], batch.kind[i, other]
     sizes = U64(batch.size[i, bundle]), U64(batch.size[i, other])
-    found = sizes[0] * sizes[1]
+    count = sizes[0] * sizes[1]
     for side in range(kinds.sides[here]):
         for against in range(kinds.sides[there]):
             if kinds.rank[here, side] == kinds.rank[there, against]:
-                found -= four(opposite(batch.held[i, bundle, side]), batch.held[i, other, against])
+                count -= four(opposite(batch.held[i, bundle, side]), batch.held[i, other, against])
             pair_up(i, bundle, other, side, against, kinds, batch, work.thirds)
-    if not found:
+    if not count:
         return
     met[kinds.rank[here, 0]] = met[kinds.rank[here, 1]] = ZERO
     met[kinds.rank[there, 0]] = met[kinds.rank[there, 1]] = ZERO
@@ -82,14 +82,14 @@ def tie_near(i, bundle, other, kinds, batch, work, top, bottom):
         rank = kinds.rank[there, against]
         if rank != kinds.rank[here, 0] and rank != kinds.rank[here, 1]:
             take_off(i, rank, place, batch, met, work.thirds)
-    add_near(top, weight, I32(found), batch.below[i, place], work.thirds[0])
-    add_near(bottom, weight, I32(found), batch.above[i, place], work.thirds[1])
+    add_near(top, weight, I32(count), batch.below[i, place], work.thirds[0])
+    add_near(bottom, weight, I32(count), batch.above[i, place], work.thirds[1])
 
 
 @part
-def add_near(row, weight, found, hands, thirds):
+def add_near(row, weight, count, hands, thirds):
     for k in range(U64(WIDE)):
-        row[k] += weight * (found * I32(hands[k]) + thirds[k])
+        row[k] += weight * (count * I32(hands[k]) + thirds[k])
         thirds[k] = 0
 
 
@@ -137,14 +137,14 @@ def pair_up(i, bundle, other, side, against, kinds, batch, thirds):
             yours = one_digit(theirs, t)
             if not yours or (rank == second and s == t):
                 continue
-            found = ours * yours
+            times = ours * yours
             if partner == second:  # the first hand may be both cards
-                found -= one_digit(goes, t) * yours
+                times -= one_digit(goes, t) * yours
             if last == rank:  # the second may be
-                found -= one_digit(batch.pairs[i, other, against, t], s) * ours
+                times -= one_digit(batch.pairs[i, other, against, t], s) * ours
             if partner == last:
-                found -= I32(four(back, batch.pairs[i, other, against, t]))
-            add_third(FOUR * rank + s, FOUR * second + t, i, place, found, kinds, batch, thirds)
+                times -= I32(four(back, batch.pairs[i, other, against, t]))
+            add_third(FOUR * rank + s, FOUR * second + t, i, place, times, kinds, batch, thirds)
 
 
 @small_part
@@ -162,7 +162,7 @@ def tie_alike(i, bundle, kinds, batch, work, top, bottom):
     a, b, pairs = kinds.rank[kind, 0], kinds.rank[kind, 1], batch.pairs[i, bundle, 0]
     alike, met, thirds = kinds.sides[kind] == ONE, work.met, work.thirds
     met[a] = met[b] = ZERO
-    found, each = I32(0), I32(1)
+    count, each = I32(0), I32(1)
     for s in range(FOUR):
         for t in range(s if alike else FOUR):
             if not digit(pairs[s], t):
@@ -173,18 +173,18 @@ def tie_alike(i, bundle, kinds, batch, work, top, bottom):
                     if v == t or (alike and v == s) or not digit(pairs[u], v):
                         continue
                     three, last = FOUR * a + u, FOUR * b + v
-                    found += each
+                    count += each
                     met[a] += (ONE << (BITS * s)) + (ONE << (BITS * u))
                     met[b] += (ONE << (BITS * t)) + (ONE << (BITS * v))
                     add_third(one, three, i, place, each, kinds, batch, thirds)
                     add_third(one, last, i, place, each, kinds, batch, thirds)
                     add_third(two, three, i, place, each, kinds, batch, thirds)
                     add_third(two, last, i, place, each, kinds, batch, thirds)
-    if found:
+    if count:
         for side in range(kinds.sides[kind]):
             take_off(i, kinds.rank[kind, side], place, batch, met, thirds)
-        add_near(top, weight, found, batch.below[i, place], thirds[0])
-        add_near(bottom, weight, found, batch.above[i, place], thirds[1])
+        add_near(top, weight, count, batch.below[i, place], thirds[0])
+        add_near(bottom, weight, count, batch.above[i, place], thirds[1])
 
 
 @part

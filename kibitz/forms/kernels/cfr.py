@@ -36,7 +36,7 @@ class Rule(NamedTuple):
     alternating: bool  # a seat answers to what the seats before it have just become
 
 
-class Rows(NamedTuple):
+class RowArrays(NamedTuple):
     """A map from sequences to the columns of rows, for abstractions and frozen rows. K columns, B bands.
 
     Sequences of frozen rows and of closed actions have column -1: their strategy never changes.
@@ -53,7 +53,7 @@ class Rows(NamedTuple):
     band_rows: np.ndarray  # int32[B]
 
 
-class State(NamedTuple):
+class CfrArrays(NamedTuple):
     """What the solver remembers, and its working space. K = S when each infoset has a row of its own."""
 
     regret: np.ndarray  # float64[K]
@@ -64,10 +64,10 @@ class State(NamedTuple):
     plan: np.ndarray  # float64[S]  probability that the seat plays the whole sequence
     worth: np.ndarray  # float64[S]
     root_value: np.ndarray  # float64[P]
-    delta: np.ndarray  # float64[K]  worth gathered by column; only with Rows
-    matched: np.ndarray  # float64[K]  strategy by column; only with Rows
-    chosen: np.ndarray  # float64[S]  strategy with frozen actions counted as 1; only with Rows
-    own: np.ndarray  # float64[S]  the plan that `chosen` makes; only with Rows
+    delta: np.ndarray  # float64[K]  worth gathered by column; only with RowArrays
+    matched: np.ndarray  # float64[K]  strategy by column; only with RowArrays
+    chosen: np.ndarray  # float64[S]  strategy with frozen actions counted as 1; only with RowArrays
+    own: np.ndarray  # float64[S]  the plan that `chosen` makes; only with RowArrays
 
 
 @part

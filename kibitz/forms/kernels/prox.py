@@ -252,9 +252,9 @@ def weigh(tree, own, factor, weight, after):
         while s < end:
             most = max(most, after[s])
             s += stride
-        found = factor * (own[p] + most)
-        weight[p] = found
-        after[tree.parent[p]] += found
+        total = factor * (own[p] + most)
+        weight[p] = total
+        after[tree.parent[p]] += total
 
 
 @kernel
@@ -266,11 +266,11 @@ def share_out(tree, children, own, share):
     share[0] = 1.0
     for p in range(U64(tree.first.shape[0])):
         parent = tree.parent[p]
-        found = share[parent] / children[parent]
-        own[p] = found
+        part = share[parent] / children[parent]
+        own[p] = part
         stride = U64(tree.stride[p])
         s = U64(tree.first[p])
         end = s + U64(tree.width[p]) * stride
         while s < end:
-            share[s] = found
+            share[s] = part
             s += stride

@@ -32,7 +32,7 @@ def stub(function: Function) -> Function:
     name = function.__name__
 
     def called(first: Any, *rest: Any) -> Any:
-        return found(name, first)(first, *rest)
+        return picked(name, first)(first, *rest)
 
     called.__name__, called.__doc__, called.__module__ = name, function.__doc__, function.__module__
 
@@ -57,7 +57,7 @@ def register(kind: type, *functions: Function, **named: Function) -> None:
         closure.register(kind, function)
 
 
-def found(name: str, first: Any) -> Function:
+def picked(name: str, first: Any) -> Function:
     """What a stub runs where it is interpreted."""
     kind = type(first)
     function = _FUNCTIONS.get((name, kind))

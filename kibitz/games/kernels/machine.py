@@ -110,7 +110,7 @@ def _keep(states, at, state):
 def _kept(states, at, like):
     kind = like.instance_class
     if _changing(like) < len(like):  # poker: only the betting changes
-        return lambda states, at, like: kind(*((states[at, 0],) + like[1:]))
+        return lambda states, at, like: kind(*((states[at, 0],) + like[1:]))  # noqa: RUF005  Numba knows sums
     return _BUILD[len(like)](kind)
 
 

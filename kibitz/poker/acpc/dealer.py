@@ -31,9 +31,9 @@ from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import view_of
 from kibitz.play.agents import agent as agent_of
 from kibitz.play.fallback import Silence, silence_of
-from kibitz.poker.acpc.log import Log, Plan, Record, begun, check_new, resumed, seed_of
+from kibitz.poker.acpc.log import Log, MatchPlan, Record, begun, check_new, resumed, seed_of
 from kibitz.poker.acpc.seats import Door, Local, Remote, poker_game, poker_machine, welcome
-from kibitz.poker.acpc.states import Played, ProtocolError, noted, parse_names, told, written_played
+from kibitz.poker.acpc.states import LoggedHand, ProtocolError, logged_hand, match_state, parse_names, written_played
 from kibitz.poker.acpc.wire import listening
 
 HOST = "127.0.0.1"
@@ -42,7 +42,7 @@ SEATS = (2, 3)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DealerOutcome:
     """What a match came to."""
 
     players: tuple[str, ...]
@@ -92,8 +92,8 @@ class Dealer:
     note: Callable[[str], None] = lambda sentence: None
 
     def __post_init__(self) -> None:
-        made = self.game if isinstance(self.game, Machine) else None
-        self.rules = poker_game(self.game if made is None else made.rules)
+        machine = self.game if isinstance(self.game, Machine) else None
+        self.rules = poker_game(self.game if machine is None else machine.rules)
         count = int(self.rules.players)
         spec = getattr(self.rules, "spec", "") or "this game"
         if count not in SEATS:
@@ -108,21 +108,19 @@ class Dealer:
         seed = self.seed
         if seed is None:
             seed = seed_of(self.log) if self.resume and self.log is not None else secrets.randbits(63)
-        self.plan = Plan(spec, self.hands, seed, names, self.duplicate)
-        self.machine = poker_machine(self.rules) if made is None else made
+        self.plan = MatchPlan(spec, self.hands, seed, names, self.duplicate)
+        self.machine = poker_machine(self.rules) if machine is None else machine
         self._local = {
             name: Local(name, agent_of(source, self.machine), self.note) for name, source in self.agents.items()
         }
         self._doors: list[Door] = []
         self._invalid: dict[str, int] = {}
         self._number = 0  # of the hand that is played
-        self._log, self._record = self._begin()
-
-    def _begin(self) -> tuple[Log, Record]:
         if self.resume and self.log is not None:
-            return resumed(self.log, self.plan, self.rules, self._again)
-        check_new(self.log)  # it is made when the players are there
-        return Log(None), Record(totals=[0.0] * len(self.plan.players))
+            self._log, self._record = resumed(self.log, self.plan, self.rules, self._again)
+        else:
+            check_new(self.log)  # it is made when the players are there
+            self._log, self._record = Log(None), Record(totals=[0.0] * len(self.plan.players))
 
     # Ports
 
@@ -154,7 +152,7 @@ class Dealer:
 
     # The match
 
-    def play(self, on_hand: Callable[[int, Sequence[float]], None] | None = None) -> Outcome:
+    def play(self, on_hand: Callable[[int, Sequence[float]], None] | None = None) -> DealerOutcome:
         """Wait for those who are to come, and play all hands that are left. on_hand: (hands, totals) after each."""
         began, record, plan = time.monotonic(), self._record, self.plan
         before = record.hands
@@ -175,10 +173,10 @@ class Dealer:
             self.close()
         gone = {each.name: each.gone for each in table if isinstance(each, Remote) and each.gone}
         late = {each.name: each.late for each in table if isinstance(each, Remote) and each.late}
-        return Outcome(
+        return DealerOutcome(
             plan.players, tuple(record.totals), record.hands, before, late or record.late, self._invalid,
             gone or record.gone, time.monotonic() - began,
-            {name: found for name, each in self._local.items() if (found := silence_of(each.agent)) is not None},
+            {name: silence for name, each in self._local.items() if (silence := silence_of(each.agent)) is not None},
         )  # fmt: skip
 
     def _table(self) -> list[Local | Remote]:
@@ -187,8 +185,8 @@ class Dealer:
         if awaited and not self._doors:
             raise ProtocolError(f"nobody can come: open() the ports of {', '.join(awaited)} first")
         doors, self._doors = self._doors, []
-        found = welcome(doors, self.wait, self.timeout, self.note)
-        if awaited and not found:
+        connections = welcome(doors, self.wait, self.timeout, self.note)
+        if awaited and not connections:
             raise ProtocolError(f"none of {', '.join(awaited)} came within {self.wait:g} seconds: nothing was played")
         if not self.resume:
             self._log = begun(self.log, self.plan)
@@ -199,7 +197,7 @@ class Dealer:
                 table.append(self._local[name])
                 continue
             late, gone = self._record.late.get(name, 0), self._record.gone.get(name, "")
-            each = Remote(name, found.get(name), self.timeout, self.late, self._fault, late, gone=gone)
+            each = Remote(name, connections.get(name), self.timeout, self.late, self._fault, late, gone=gone)
             if each.connection is None:
                 each.forfeit("it was not there when the match began")
             table.append(each)
@@ -219,16 +217,16 @@ class Dealer:
                 state = hand.draw(state)
             for seat, each in enumerate(seated):
                 if isinstance(each, Remote) and each.connection is not None:
-                    each.tell(told(rules, state, seat, number))
+                    each.send(match_state(rules, state, seat, number))
             if turn == TERMINAL:
                 break
             draw, mover = next(numbers), seated[turn]
             if isinstance(mover, Local):
                 action = mover.act(rules, state, draw)
             else:
-                action = mover.act(rules, state, told(rules, state, turn, number))
+                action = mover.act(rules, state, match_state(rules, state, turn, number))
             state = rules.after(state, action)
-        over = noted(rules, state, number, [each.name for each in seated])
+        over = logged_hand(rules, state, number, [each.name for each in seated])
         for seat, each in enumerate(seated):
             if isinstance(each, Local):
                 each.agent.end(view_of(rules, state, seat), over.values[seat])
@@ -244,7 +242,7 @@ class Dealer:
         elif kind == "forfeit":
             self.note(f"{name} plays fold and check from hand {self._number} on: {why}")
 
-    def _again(self, played: Played) -> None:
+    def _again(self, played: LoggedHand) -> None:
         """A hand of the log: dealt and played again it must be the same. Agents hear of how it began and ended."""
         rules, (deal, seating) = self.rules, self.plan.place(played.hand)
         hand = self.machine.hand(self.plan.seed, deal)
@@ -252,7 +250,7 @@ class Dealer:
         actions = iter([action for said in played.betting for action in said])
         while (turn := rules.turn(state)) != TERMINAL:
             state = hand.draw(state) if turn == CHANCE else rules.after(state, next(actions))
-        over = noted(rules, state, played.hand, played.names)
+        over = logged_hand(rules, state, played.hand, played.names)
         if written_played(over) != written_played(played):
             raise ProtocolError(f"hand {played.hand} has other cards than seed {self.plan.seed} deals")
         for seat, player in enumerate(seating):

@@ -32,24 +32,17 @@ from typing import BinaryIO, Literal
 from kibitz.evaluate.match import seatings_of
 from kibitz.play.transcript import line_of as printable
 from kibitz.poker.acpc.seats import RULES
-from kibitz.poker.acpc.states import (
-    MOST_LINE,
-    Played,
-    PokerRules,
-    ProtocolError,
-    line_of,
-    parse_played,
-    parse_score,
-    written_played,
-    written_score,
-)
+from kibitz.poker.acpc.states import MOST_LINE, LoggedHand, ProtocolError, line_of, parse_played, parse_score
+from kibitz.poker.acpc.states import written_played as hand_line
+from kibitz.poker.acpc.states import written_score as score_line
+from kibitz.poker.rules.rules import Poker
 
 FIRST = "# kibitz dealer 1"
 MOST_HANDS = 10_000_000  # of a match
 
 
 @dataclass(frozen=True)
-class Plan:
+class MatchPlan:
     """What a match is."""
 
     game: str  # spec
@@ -117,11 +110,11 @@ class Log:
     def fault(self, kind: str, hand: int, name: str, why: str) -> None:
         self.line(f"# {kind} {hand} {name} {' '.join(why.split())[:300]}")
 
-    def hand(self, played: Played) -> None:
-        self.line(written_played(played))
+    def hand(self, played: LoggedHand) -> None:
+        self.line(hand_line(played))
 
     def score(self, totals: Sequence[float], names: Sequence[str]) -> None:
-        self.line(written_score(totals, names))
+        self.line(score_line(totals, names))
 
     def close(self) -> None:
         if self._file is not None:
@@ -138,7 +131,7 @@ def check_new(path: Path | None) -> None:
         raise ProtocolError(f"{path} is there already: go on with it by --resume, or choose another --log")
 
 
-def begun(path: Path | None, plan: Plan) -> Log:
+def begun(path: Path | None, plan: MatchPlan) -> Log:
     """A new log. A file that is there already is left alone."""
     check_new(path)
     if path is None:
@@ -165,8 +158,8 @@ def seed_of(path: Path) -> int:
     raise ProtocolError(f"{path} is no log of a match by kibitz: it names no seed")
 
 
-def resumed(path: Path, plan: Plan, rules: PokerRules, heard: Callable[[Played], None]) -> tuple[Log, Record]:
-    """A log to go on with, and what it says. heard: is given each hand in order, and raises where one is wrong."""
+def resumed(path: Path, plan: MatchPlan, rules: Poker, heard: Callable[[LoggedHand], None]) -> tuple[Log, Record]:
+    """A log that is resumed, and what it says. heard: a callback with each hand, which raises if one is wrong."""
     file = _opened(path, "r+b")
     try:
         _lock(file, path)
@@ -180,15 +173,15 @@ def resumed(path: Path, plan: Plan, rules: PokerRules, heard: Callable[[Played],
 
 
 def _record(
-    file: BinaryIO, path: Path, plan: Plan, rules: PokerRules, heard: Callable[[Played], None]
+    file: BinaryIO, path: Path, plan: MatchPlan, rules: Poker, heard: Callable[[LoggedHand], None]
 ) -> tuple[Record, int]:
     """(what a log says, where its last whole hand ends)."""
     record = Record(totals=[0.0] * len(plan.players))
     for number, wanted in enumerate(plan.heading(), 1):
-        found = _line(file, path, number) or ""
-        if found != wanted:
+        heading = _line(file, path, number) or ""
+        if heading != wanted:
             raise ProtocolError(
-                f"{path}, line {number}, is of another match: there it reads {found[:80]!a}, for this one "
+                f"{path}, line {number}, is of another match: there it reads {heading[:80]!a}, for this one "
                 f"it would be {wanted[:80]!r}; repeat the options that it was begun with"
             )
     end = file.tell()
@@ -223,7 +216,7 @@ def _lock(file: BinaryIO, path: Path) -> None:
         pass
 
 
-def _again(played: Played, plan: Plan, record: Record, heard: Callable[[Played], None]) -> None:
+def _again(played: LoggedHand, plan: MatchPlan, record: Record, heard: Callable[[LoggedHand], None]) -> None:
     """A hand that was read, if it is the next of this match."""
     if record.hands >= plan.hands:
         raise ProtocolError(f"there are more than {plan.hands:,} hands")
@@ -245,9 +238,9 @@ def _count(faults: list[list[str]], record: Record) -> None:
             record.gone[name] = " ".join(why) or "forfeited"
 
 
-def _ended(text: str, plan: Plan, record: Record) -> None:
+def _ended(text: str, plan: MatchPlan, record: Record) -> None:
     parse_score(text, len(plan.players))
-    wanted = written_score(record.totals, plan.players)
+    wanted = score_line(record.totals, plan.players)
     if record.hands != plan.hands or text != wanted:
         raise ProtocolError(f"the score after {record.hands:,} hands should be {wanted!r}")
 

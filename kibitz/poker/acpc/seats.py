@@ -21,8 +21,9 @@ from kibitz.games import game as make_game
 from kibitz.games.machine import Machine
 from kibitz.games.views import View, view_of
 from kibitz.play.fallback import call_of, fold_of
-from kibitz.poker.acpc.states import VERSION, MatchState, PokerRules, ProtocolError, parse_action, written
+from kibitz.poker.acpc.states import VERSION, MatchState, ProtocolError, parse_action, written
 from kibitz.poker.acpc.wire import Closed, Connection, Late
+from kibitz.poker.rules.rules import Poker
 from kibitz.solvers.machines import playable
 
 MOST_PENDING = 8  # connections to one port that have not shaken hands
@@ -38,7 +39,7 @@ RULES = (
 )
 
 
-def poker_game(source: Any) -> PokerRules:
+def poker_game(source: Any) -> Poker:
     """The poker game of a name, or as it is; leduc and kuhn are those of the definitions that come with kibitz."""
     rules: Any = make_game(source)
     text = str(source) if isinstance(source, str) else getattr(rules, "spec", "this game")
@@ -51,10 +52,10 @@ def poker_game(source: Any) -> PokerRules:
             f"{text:.200} is not played by the ACPC protocol, which is for poker by a definition: name leduc, kuhn, "
             "rhode_island, holdem.limit.2p or a FILE.game"
         )
-    return cast(PokerRules, rules)
+    return cast(Poker, rules)
 
 
-def poker_machine(rules: PokerRules) -> Machine:
+def poker_machine(rules: Poker) -> Machine:
     """What deals and what agents play on; without limit, where no machine holds the betting, the rules themselves."""
     return playable(rules)
 
@@ -87,7 +88,7 @@ class Local:
     def __init__(self, name: str, agent: Agent, note: Callable[[str], None]) -> None:
         self.name, self.agent, self._note = name, agent, Once(note)
 
-    def act(self, rules: PokerRules, state: Any, draw: float) -> str:
+    def act(self, rules: Poker, state: Any, draw: float) -> str:
         return choose(self.agent, view_of(rules, state, rules.turn(state)), draw, self._note)
 
 
@@ -104,20 +105,20 @@ class Remote:
     strays: int = 0
     gone: str = ""  # why the seat was given up
 
-    def tell(self, told: MatchState) -> None:
+    def send(self, message: MatchState) -> None:
         """Send a state."""
         if self.connection is not None:
             try:
-                self.connection.send(written(told))
+                self.connection.send(written(message))
             except Closed as error:
                 self.forfeit(str(error))
 
-    def act(self, rules: PokerRules, state: Any, told: MatchState) -> str:
+    def act(self, rules: Poker, state: Any, message: MatchState) -> str:
         """The answer to the state that was just sent, or what the rules of forfeits make of it."""
         try:
-            said = self._answer(written(told))
+            said = self._answer(written(message))
             if said is not None:
-                return parse_action(rules, state, said, told.position)
+                return parse_action(rules, state, said, message.position)
         except Late:
             self.late += 1
             self.report("late", self.name, f"no answer within {self.timeout:g} seconds")
@@ -194,7 +195,7 @@ def welcome(doors: Sequence[Door], wait: float, timeout: float, note: Callable[[
     A handshake has `timeout` seconds. One that is silent, garbled or of another version is refused, and the next in
     line may try.
     """
-    found: dict[str, Connection] = {}
+    connections: dict[str, Connection] = {}
     end = time.monotonic() + wait
     refused = Once(note)
     try:
@@ -221,11 +222,11 @@ def welcome(doors: Sequence[Door], wait: float, timeout: float, note: Callable[[
                         each.close()
                         refused(f"a connection to port {door.port} is refused: {why or 'all players are here'}")
                     else:
-                        found[door.names.pop(0)] = each
+                        connections[door.names.pop(0)] = each
     finally:
         for door in doors:
             door.close()
-    return found
+    return connections
 
 
 def _let_in(door: Door, until: float) -> None:

@@ -1,6 +1,6 @@
 """The lines of the ACPC protocol, read and written: pure functions, which know nothing of sockets.
 
-    MATCHSTATE:1:31:rrc/c:|AhKd/Qd7c2s          what a dealer tells: position, hand, betting, cards
+    MATCHSTATE:1:31:rrc/c:|AhKd/Qd7c2s          what a dealer sends: position, hand, betting, cards
     MATCHSTATE:1:31:rrc/c:|AhKd/Qd7c2s:r        what a client answers: the same and its action
     STATE:31:rrc/crf:Ts9s|AhKd/Qd7c2s:-30|30:alice|bob       a hand in a log: betting, cards, values, names by seat
     SCORE:120|-120:alice|bob                    the end of a log: totals by player
@@ -9,8 +9,6 @@ Betting is f, c, r (without limit r300: all that the seat has put in), "/" where
 seats, "|" between them, nothing where they are unknown; then those of the board, "/" before each round but the first.
 Whatever is read here is legal by the rules: a betting that cannot be, cards that are not in the deck or come twice, and
 numbers out of range are a ProtocolError. `written(parse(rules, line)) == line`, and the other way round.
-
-Rules are those of poker by a definition (`PokerRules`); they come as an object, as everywhere in this room.
 """
 
 from __future__ import annotations
@@ -18,11 +16,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from kibitz import cards as playing
 from kibitz.core.errors import GameError, KibitzError
-from kibitz.games.protocol import CHANCE, TERMINAL, Game
+from kibitz.games.protocol import CHANCE, TERMINAL
+from kibitz.poker.rules.rules import Poker
 
 MOST_LINE = 1 << 15  # characters: more than any betting of 255 raises a round needs
 MOST_HAND = (1 << 32) - 1  # number of a hand, as the reference dealer keeps it
@@ -43,31 +42,9 @@ class ProtocolError(KibitzError):
     """A message that breaks the ACPC protocol, or a match that cannot go on because of one."""
 
 
-class Described(Protocol):
-    """What the protocol asks of a poker definition (`kibitz.poker.rules.acpc.Definition`)."""
-
-    @property
-    def players(self) -> int: ...
-    @property
-    def rounds(self) -> int: ...
-    @property
-    def hole(self) -> int: ...
-    @property
-    def board(self) -> tuple[int, ...]: ...
-    @property
-    def deck(self) -> tuple[int, ...]: ...
-
-
-class PokerRules(Game, Protocol):
-    """The rules of poker by a definition; its states have `bets`, `hole`, `board` and `done`."""
-
-    @property
-    def definition(self) -> Described: ...
-
-
 @dataclass(frozen=True)
 class MatchState:
-    """What a dealer tells a seat."""
+    """The state of a hand as a dealer sends it to a seat."""
 
     position: int  # the seat
     hand: int
@@ -77,7 +54,7 @@ class MatchState:
 
 
 @dataclass(frozen=True)
-class Played:
+class LoggedHand:
     """A hand that is over, as a log has it."""
 
     hand: int
@@ -91,30 +68,28 @@ class Played:
 # Reading
 
 
-def parse(rules: PokerRules, line: str) -> MatchState:
+def parse(rules: Poker, line: str) -> MatchState:
     """What a line MATCHSTATE:... says; a ProtocolError if it says nothing that can be."""
-    kind, position, hand, betting, cards = _fields(line, 5, "MATCHSTATE:position:hand:betting:cards")
-    if kind != "MATCHSTATE":
-        raise ProtocolError(f"a dealer's line begins with MATCHSTATE, not with {_shown(kind)}")
+    position, hand, betting, cards = _fields(line, "a dealer's line", "MATCHSTATE:position:hand:betting:cards")
     seat = _number(position, rules.players - 1, "the position")
     number = _number(hand, MOST_HAND, "the number of the hand")
     hole, board = _cards(rules, betting, cards)
     state = _played(rules, betting, hole, board)
     if not hole[seat]:
-        raise ProtocolError(f"the cards of seat {seat}, to whom the line is told, are missing in {_shown(cards)}")
+        raise ProtocolError(f"the cards of seat {seat}, to which the line is sent, are missing in {_shown(cards)}")
     if rules.turn(state) != TERMINAL and sum(map(bool, hole)) > 1:
         raise ProtocolError(f"cards of others are shown in {_shown(cards)} before the hand is over")
     return MatchState(seat, number, _by_round(betting), hole, board)
 
 
-def parse_reply(rules: PokerRules, line: str) -> tuple[MatchState, str]:
+def parse_reply(rules: Poker, line: str) -> tuple[MatchState, str]:
     """(the state that a client answers to, its action), of a line MATCHSTATE:...:action."""
-    told, _, said = line.rpartition(":")
-    state = parse(rules, told)
+    sent, _, said = line.rpartition(":")
+    state = parse(rules, sent)
     return state, parse_action(rules, state_of(rules, state), said, state.position)
 
 
-def parse_action(rules: PokerRules, state: Any, said: str, seat: int) -> str:
+def parse_action(rules: Poker, state: Any, said: str, seat: int) -> str:
     """The action that a client's letters mean for a seat, if it may do that."""
     if rules.turn(state) != seat:
         raise ProtocolError(f"seat {seat} is not to act there")
@@ -123,11 +98,9 @@ def parse_action(rules: PokerRules, state: Any, said: str, seat: int) -> str:
     return _legal(rules, state, said)
 
 
-def parse_played(rules: PokerRules, line: str) -> Played:
+def parse_played(rules: Poker, line: str) -> LoggedHand:
     """A line STATE:... of a log: a hand that is over, whose values are what the rules pay."""
-    kind, hand, betting, cards, values, names = _fields(line, 6, "STATE:hand:betting:cards:values:names")
-    if kind != "STATE":
-        raise ProtocolError(f"a hand in a log begins with STATE, not with {_shown(kind)}")
+    hand, betting, cards, values, names = _fields(line, "a hand in a log", "STATE:hand:betting:cards:values:names")
     number = _number(hand, MOST_HAND, "the number of the hand")
     hole, board = _cards(rules, betting, cards)
     state = _played(rules, betting, hole, board)
@@ -138,14 +111,12 @@ def parse_played(rules: PokerRules, line: str) -> Played:
     paid = tuple(float(each) for each in rules.payoff(state))
     if values != _values(paid):
         raise ProtocolError(f"the values should be {_values(paid)}, not {_shown(values)}")
-    return Played(number, _by_round(betting), hole, board, paid, parse_names(names, rules.players))
+    return LoggedHand(number, _by_round(betting), hole, board, paid, parse_names(names, rules.players))
 
 
 def parse_score(line: str, players: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(totals as they are written, names) of a line SCORE:..."""
-    kind, values, names = _fields(line, 3, "SCORE:values:names")
-    if kind != "SCORE":
-        raise ProtocolError(f"a score begins with SCORE, not with {_shown(kind)}")
+    values, names = _fields(line, "a score", "SCORE:values:names")
     totals = tuple(values.split("|"))
     if len(totals) != players or not all(re.fullmatch(r"-?[0-9]{1,20}(\.[0-9]{1,6})?", each) for each in totals):
         raise ProtocolError(f"a score has {players} numbers, which {_shown(values)} are not")
@@ -185,7 +156,7 @@ def written_reply(state: MatchState, action: str) -> str:
     return f"{written(state)}:{LETTERS.get(action, action)}"
 
 
-def written_played(hand: Played) -> str:
+def written_played(hand: LoggedHand) -> str:
     cards, names = _dealt(hand.hole, hand.board), "|".join(hand.names)
     return f"STATE:{hand.hand}:{_letters(hand.betting)}:{cards}:{_values(hand.values)}:{names}"
 
@@ -203,13 +174,13 @@ def chips(value: float) -> str:
 # Between lines and the states of the rules
 
 
-def state_of(rules: PokerRules, line: MatchState | Played) -> Any:
+def state_of(rules: Poker, line: MatchState | LoggedHand) -> Any:
     """The state of the rules; cards that are unknown are none."""
     return _played(rules, _letters(line.betting), line.hole, line.board)
 
 
-def told(rules: PokerRules, state: Any, seat: int, hand: int) -> MatchState:
-    """What a seat is told of a state: its own cards, and at a showdown those of all who are in."""
+def match_state(rules: Poker, state: Any, seat: int, hand: int) -> MatchState:
+    """A state as a seat sees it: its own cards, and at a showdown those of all who are in."""
     folded = state.bets.folded
     showdown = rules.turn(state) == TERMINAL and sum(folded) < rules.players - 1
     hole = tuple(
@@ -218,22 +189,25 @@ def told(rules: PokerRules, state: Any, seat: int, hand: int) -> MatchState:
     return MatchState(seat, hand, _by_round(state.done), hole, _board(rules, state))
 
 
-def noted(rules: PokerRules, state: Any, hand: int, names: Sequence[str]) -> Played:
+def logged_hand(rules: Poker, state: Any, hand: int, names: Sequence[str]) -> LoggedHand:
     """A hand that is over, for the log."""
     values = tuple(float(each) for each in rules.payoff(state))
-    return Played(hand, _by_round(state.done), tuple(state.hole), _board(rules, state), values, tuple(names))
+    return LoggedHand(hand, _by_round(state.done), tuple(state.hole), _board(rules, state), values, tuple(names))
 
 
 # Pieces
 
 
-def _fields(line: str, count: int, form: str) -> list[str]:
+def _fields(line: str, what: str, form: str) -> list[str]:
+    """The fields of a line of a form, after the word that it begins with."""
     if len(line) > MOST_LINE:
         raise ProtocolError(f"a line has more than {MOST_LINE:,} characters")
-    found = line.split(":", count)
-    if len(found) != count:
+    (kind, *names), (word, *fields) = form.split(":"), line.split(":", form.count(":") + 1)
+    if len(fields) != len(names):
         raise ProtocolError(f"a line reads {form}, not {_shown(line)}")
-    return found
+    if word != kind:
+        raise ProtocolError(f"{what} begins with {kind}, not with {_shown(word)}")
+    return fields
 
 
 def _number(text: str, most: int, what: str) -> int:
@@ -242,7 +216,7 @@ def _number(text: str, most: int, what: str) -> int:
     return int(text)
 
 
-def _cards(rules: PokerRules, betting: str, text: str) -> tuple[tuple[Cards, ...], tuple[Cards, ...]]:
+def _cards(rules: Poker, betting: str, text: str) -> tuple[tuple[Cards, ...], tuple[Cards, ...]]:
     """(cards by seat, cards of the board by round) for as many rounds as the betting has."""
     game = rules.definition
     if not BETTING.fullmatch(betting):
@@ -269,13 +243,13 @@ def _cards(rules: PokerRules, betting: str, text: str) -> tuple[tuple[Cards, ...
 
 
 def _named(text: str, count: int) -> Cards:
-    found = [playing.NUMBERS.get(text[k : k + 2], -1) for k in range(0, 2 * count, 2)]
-    if len(text) != 2 * count or -1 in found:
+    numbers = [playing.NUMBERS.get(text[k : k + 2], -1) for k in range(0, 2 * count, 2)]
+    if len(text) != 2 * count or -1 in numbers:
         raise ProtocolError(f"{_shown(text)} should be {count} card{'s' * (count != 1)}, as Ah")
-    return tuple(found)
+    return tuple(numbers)
 
 
-def _played(rules: PokerRules, betting: str, hole: Sequence[Cards], board: Sequence[Cards]) -> Any:
+def _played(rules: Poker, betting: str, hole: Sequence[Cards], board: Sequence[Cards]) -> Any:
     """The state after some betting, each action of which is legal."""
     state = rules.root()
     for cards in hole:
@@ -294,7 +268,7 @@ def _played(rules: PokerRules, betting: str, hole: Sequence[Cards], board: Seque
     return state
 
 
-def _legal(rules: PokerRules, state: Any, letters: str) -> str:
+def _legal(rules: Poker, state: Any, letters: str) -> str:
     """An action by its letters, if it is legal there."""
     action = WORDS.get(letters, letters)
     try:
@@ -314,7 +288,7 @@ def _letters(betting: Sequence[Sequence[str]]) -> str:
     return "/".join("".join(LETTERS.get(action, action) for action in said) for said in betting)
 
 
-def _board(rules: PokerRules, state: Any) -> tuple[Cards, ...]:
+def _board(rules: Poker, state: Any) -> tuple[Cards, ...]:
     """By round, with () for rounds that bring no cards, which states leave out."""
     dealt = iter(state.board)
     rounds = state.done.count("/") + 1

@@ -97,9 +97,9 @@ class Connection:
     def line(self, deadline: float) -> str:
         """The next line, if all of it comes before a moment of time.monotonic()."""
         while True:
-            found = self.taken()
-            if found is not None:
-                return found
+            line = self.taken()
+            if line is not None:
+                return line
             left = deadline - time.monotonic()
             if left <= 0:
                 raise Late("no whole line came in time")
@@ -142,9 +142,9 @@ def listening(host: str, port: int) -> socket.socket:
     """A socket that listens. port: 0 is any."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        made = socket.create_server((host, port), family=family, backlog=16)
+        listener = socket.create_server((host, port), family=family, backlog=16)
     except (OSError, UnicodeError, OverflowError) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
         raise ProtocolError(f"{host:.200}, port {port}, cannot be listened at: {why}; choose others") from None
-    made.setblocking(False)
-    return made
+    listener.setblocking(False)
+    return listener

@@ -16,7 +16,7 @@ from kibitz.evaluate.blueprints import too_large
 from kibitz.forms.choice import needs_tree
 from kibitz.forms.profile import Profile
 from kibitz.forms.protocol import Form
-from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+from kibitz.poker.blueprints.placed_rows import is_placed, layout_of
 from kibitz.poker.buckets.buckets import hand_buckets, is_bucket_name
 from kibitz.poker.buckets.hand_buckets import HandBuckets
 from kibitz.poker.exact.deal import deal
@@ -24,8 +24,8 @@ from kibitz.poker.exact.form import PokerForm, poker_form
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.betting import BettingTree
 from kibitz.poker.rules.rounds import HALF
-from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint
+from kibitz.solvers.table_strategy import looked_up
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -52,11 +52,10 @@ def by_suits(rules: Any) -> PokerForm:
     """The poker form whose classes of hands differ by names of suits alone, kept as long as the game lives."""
     if rules.definition.hole != 1:
         return poker_form(rules)  # only hands of one card are alike by more
-    held: PokerForm | None = rules.__dict__.get("_form_by_suits")
-    if held is None:
-        held = PokerForm(rules, cards=deal(rules.definition, alike=False))
-        rules.__dict__["_form_by_suits"] = held
-    return held
+    form: PokerForm | None = rules.__dict__.get("_form_by_suits")
+    if form is None:
+        form = rules.__dict__["_form_by_suits"] = PokerForm(rules, cards=deal(rules.definition, alike=False))
+    return form
 
 
 class Voice(NamedTuple):
@@ -78,8 +77,8 @@ class BettingRows:
         self.deciding = np.flatnonzero(betting.turn >= 0)
         self.of_node = np.zeros(len(betting), np.int64)  # [betting nodes]  which voice plays there
         self.voices: list[Voice] = []
-        if isinstance(blueprint, RowBlueprint):
-            layout = blueprint.layout
+        if is_placed(blueprint):
+            layout = layout_of(blueprint)
             for name in layout.rows.buckets:
                 self.voices.append(Voice(blueprint, hand_buckets(machine.definition, name) if name else None))
             for node in self.deciding.tolist():
@@ -111,21 +110,20 @@ class BettingRows:
         voice, word = self.voices[self.of_node[node]], self._word(node)
         local = word & ((1 << HALF) - 1)
         table = self.machine.game.node
-        if isinstance(voice.blueprint, RowBlueprint):
-            column = int(voice.blueprint.layout.column[self._place(node), int(self.betting.turn[node])])
+        if is_placed(voice.blueprint):
+            column = int(layout_of(voice.blueprint).column[self._place(node), int(self.betting.turn[node])])
             begin = column + int(table[local, OFFSET])
             return (begin + seen.astype(np.int64) * int(table[local, STRIDE]) + 1).astype(np.uint64)
-        found = np.zeros(len(seen), np.uint64)
-        spots = np.full(len(seen), (word >> HALF) * len(table) + local, np.uint64)
-        (join if voice.buckets is None else join_buckets)(seen.astype(np.uint64), spots, found)
-        return found
+        keys = np.zeros(len(seen), np.uint64)
+        nodes = np.full(len(seen), (word >> HALF) * len(table) + local, np.uint64)
+        (join if voice.buckets is None else join_buckets)(seen.astype(np.uint64), nodes, keys)
+        return keys
 
-    def played(self, node: int, seen: Ints | Words) -> Floats:
+    def rows(self, node: int, seen: Ints | Words) -> Floats:
         """[n, actions]  probabilities at a node. seen: as of `keys`."""
         width = len(self.betting.actions[int(self.betting.actions_of[node])])
         table = self.voices[self.of_node[node]].blueprint.table
-        widths = np.full(len(seen), width, np.int64)
-        return tables.looked_up(table, self.keys(node, seen), widths, self.machine.actions)[:, :width]
+        return looked_up(table, self.keys(node, seen), width, self.machine.actions)[:, :width]
 
 
 def on_form(blueprint: Blueprint, form: PokerForm) -> Profile:
@@ -141,8 +139,8 @@ def on_form(blueprint: Blueprint, form: PokerForm) -> Profile:
     for at, end, one in zip(starts, np.append(starts[1:], len(order)), rows.deciding.tolist(), strict=True):
         here = order[at:end]
         known = seen[rows.of_node[one]][int(form.betting.round[one])]
-        played = rows.played(one, known[of_class[here]])
-        probabilities[infosets.first[here][:, None] + np.arange(played.shape[1])] = played
+        of_node = rows.rows(one, known[of_class[here]])
+        probabilities[infosets.first[here][:, None] + np.arange(of_node.shape[1])] = of_node
     meta = {
         "game": form.spec, "tree": form.tree_digest, "solver": "blueprint", "abstraction": blueprint.abstraction,
         "iterations": blueprint.iteration, "seed": blueprint.seed,
@@ -161,11 +159,11 @@ def _seen(machine: Any, voice: Voice, level: int, cards: Any) -> Ints | Words:
 
         every = np.zeros(len(cards.hands), np.uint64)
         sights(machine.game, voice.blueprint.keys, machine.states(board, cards.hands), level, every)
-    found = np.zeros(cards.classes, every.dtype)
-    found[cards.hand_class] = every
-    if (found[cards.hand_class] != every).any():
+    by_class = np.zeros(cards.classes, every.dtype)
+    by_class[cards.hand_class] = every
+    if (by_class[cards.hand_class] != every).any():
         raise GameError(
             f"the blueprint tells hands apart ({voice.blueprint.abstraction}) that the poker form of "
             f"{machine.spec} holds as one, so it is not measured exactly: `kibitz evaluate` samples it"
         )
-    return found
+    return by_class

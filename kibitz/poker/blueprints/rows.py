@@ -1,9 +1,9 @@
-"""Strategies for limit poker of three and more seats: which rows a base, an expert or dynamic experts have, and how
+"""Strategies for limit poker of three and more players: which rows a base, an expert or dynamic experts have, and how
 fine they can be within a limit on infosets [Gibson & Szafron 2011, Sec. 6].
 
     machine = machine_of("holdem.limit.3p")
-    base = RowBlueprint.laid_out(machine, Rows((base_buckets(machine, 162_000_000),)))
-    made = expert(base, "f", expert_buckets(base, "f", 162_000_000))
+    base = placed_blueprint(machine, RowPlan((base_buckets(machine, 162_000_000),)))
+    expert_f = expert(base, "f", expert_buckets(base, "f", 162_000_000))
 
 Before the flop hands are as they are, 169 of them up to suits, and forgotten later; from the flop on a bucket tells
 those before it. A limit is for all rows of one computation.
@@ -16,23 +16,23 @@ from math import comb
 from typing import Any
 
 from kibitz.core.errors import SolverError
-from kibitz.poker.blueprints.row_blueprint import RowBlueprint
+from kibitz.poker.blueprints.placed_rows import is_placed, layout_of, placed_blueprint
 from kibitz.poker.buckets.buckets import is_bucket_name
-from kibitz.poker.buckets.limits import finest_after, infosets_of, percentile_spec
+from kibitz.poker.buckets.percentile import finest_after, infosets_of, percentile_spec
 from kibitz.poker.rules.rounds import Rounds
-from kibitz.poker.rules.rows import RowLayout, Rows
+from kibitz.poker.rules.rows import RowLayout, RowPlan
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.machines import Machine, by_rounds
-from kibitz.solvers.new_blueprints import Wanted
+from kibitz.solvers.new_blueprints import BlueprintRequest
 
 PARTS = ("f", "rf", "rrf", "rcf")  # the most commonly reached pots of two players, after [Abou Risk & Szafron 2010]
 
 
 def rounds_in(machine: Machine) -> Rounds:
     """The betting of a machine that has it by rounds."""
-    found = getattr(machine, "betting", None)
-    assert isinstance(found, Rounds)
-    return found
+    rounds = getattr(machine, "betting", None)
+    assert isinstance(rounds, Rounds)
+    return rounds
 
 
 def hands_before(machine: Any) -> int:
@@ -47,9 +47,9 @@ def decisions_in(machine: Machine, parts: Sequence[str]) -> list[list[int]]:
     """[outside and each part][round]  decisions."""
     rounds = rounds_in(machine)
     ones = [[1] * rounds.definition.rounds] * (1 + len(parts))
-    layout = RowLayout(rounds, Rows(("any",) * (1 + len(parts)), tuple(parts)), ones)
-    found: list[list[int]] = layout.infosets.tolist()
-    return found
+    layout = RowLayout(rounds, RowPlan(("any",) * (1 + len(parts)), tuple(parts)), ones)
+    decisions: list[list[int]] = layout.infosets.tolist()
+    return decisions
 
 
 def base_buckets(machine: Machine, limit: int) -> str:
@@ -67,21 +67,21 @@ def others_of(machine: Machine, seats: Sequence[int] | None) -> int:
     return every & ~sum(1 << seat for seat in set(chosen))
 
 
-def expert_rows(base: RowBlueprint, part: str, buckets: str, seats: Sequence[int] | None = None) -> Rows:
+def expert_rows(base: Blueprint, part: str, buckets: str, seats: Sequence[int] | None = None) -> RowPlan:
     """What a static expert learns: its part, and outside of it what the seats that are not in S do."""
     others = others_of(base.machine, seats)
-    return Rows((base.layout.rows.buckets[0] if others else "", buckets), (part,), outside=others)
+    return RowPlan((layout_of(base).rows.buckets[0] if others else "", buckets), (part,), outside=others)
 
 
 def expert_buckets(
-    base: RowBlueprint, part: str, limit: int, seats: Sequence[int] | None = None, room: int | None = None
+    base: Blueprint, part: str, limit: int, seats: Sequence[int] | None = None, room: int | None = None
 ) -> str:
     """The finest percentile buckets for a static expert. room: infosets of its part alone, at most."""
     machine = base.machine
     rows = expert_rows(base, part, "any", seats)
     outside = 0
     if rows.outside:
-        outside = RowLayout(rounds_in(machine), rows, [base.layout.counts[0], None]).size
+        outside = RowLayout(rounds_in(machine), rows, [layout_of(base).counts[0], None]).size
     inside = decisions_in(machine, (part,))[1]
     left = limit - outside if room is None else min(limit - outside, room)
     if left <= 0:
@@ -94,47 +94,47 @@ def expert_buckets(
 
 def dynamic_buckets(machine: Machine, parts: Sequence[str], limit: int) -> tuple[str, str]:
     """(buckets outside of all parts, buckets in each part): what is left by the half of the limit outside."""
-    found, first = decisions_in(machine, parts), hands_before(machine)
-    coarse = finest_after(found[0], limit // 2, first)
-    left = limit - infosets_of(found[0], coarse, forget=1)
-    inside = [sum(column) for column in zip(*found[1:], strict=True)]
+    (outside, *each), first = decisions_in(machine, parts), hands_before(machine)
+    coarse = finest_after(outside, limit // 2, first)
+    left = limit - infosets_of(outside, coarse, forget=1)
+    inside = [sum(column) for column in zip(*each, strict=True)]
     return percentile_spec(coarse, forget=1), percentile_spec(finest_after(inside, left, first), forget=1)
 
 
-def dynamic_rows(coarse: str, fine: str, parts: Sequence[str]) -> Rows:
-    return Rows((coarse, *[fine] * len(parts)), tuple(parts))
+def dynamic_rows(coarse: str, fine: str, parts: Sequence[str]) -> RowPlan:
+    return RowPlan((coarse, *[fine] * len(parts)), tuple(parts))
 
 
 def expert(
-    base: RowBlueprint, part: str, buckets: str, seats: Sequence[int] | None = None, seed: int = 0, **how: Any
-) -> RowBlueprint:
-    """A static expert that has learned nothing, S = seats; default: all. how: as of RowBlueprint.laid_out."""
-    return RowBlueprint.laid_out(base.machine, expert_rows(base, part, buckets, seats), seed, base, seats, **how)
+    base: Blueprint, part: str, buckets: str, seats: Sequence[int] | None = None, seed: int = 0, **how: Any
+) -> Blueprint:
+    """A static expert that has learned nothing, S = seats; default: all. how: as of placed_blueprint."""
+    return placed_blueprint(base.machine, expert_rows(base, part, buckets, seats), seed, base, seats, **how)
 
 
-def row_blueprint(machine: Machine, wanted: Wanted, base: Blueprint | None = None) -> RowBlueprint | None:
+def row_blueprint(machine: Machine, wanted: BlueprintRequest, base: Blueprint | None = None) -> Blueprint | None:
     """A blueprint that has learned nothing and has rows by place, where betting is by rounds and hands are in buckets;
     else None."""
     name = wanted.abstraction or machine.default
-    if wanted.limit is not None or wanted.dynamic or isinstance(base, RowBlueprint):
+    if wanted.limit is not None or wanted.dynamic or is_placed(base):
         machine = by_rounds(machine)
     elif not machine.by_rounds or not is_bucket_name(name):
         return None
-    if isinstance(base, RowBlueprint) and wanted.limit is None and not is_bucket_name(name):
+    if is_placed(base) and wanted.limit is None and not is_bucket_name(name):
         raise SolverError("the base sees hands through buckets, so an expert does: --abstraction 'percentile(8)'")
     if wanted.limit is not None and wanted.abstraction is not None:
         raise SolverError("give buckets by --abstraction, or a limit on infosets that chooses them, not both")
-    if base is not None and not isinstance(base, RowBlueprint):
-        raise SolverError("the base has hashed rows; an expert here asks for a base within buckets")
+    if base is not None and not is_placed(base):
+        raise SolverError("the base has hashed rows; an expert here asks for a base with buckets")
     how: dict[str, Any] = {"sampling": wanted.sampling, "prune": wanted.prune}
     if wanted.dynamic:
         if base is not None or wanted.limit is None:
             raise SolverError("dynamic experts are trained in one go with their base: give --limit, and no --base")
         coarse, fine = dynamic_buckets(machine, wanted.dynamic, wanted.limit)
-        return RowBlueprint.laid_out(machine, dynamic_rows(coarse, fine, wanted.dynamic), wanted.seed, **how)
+        return placed_blueprint(machine, dynamic_rows(coarse, fine, wanted.dynamic), wanted.seed, **how)
     if base is None:
         buckets = name if wanted.limit is None else base_buckets(machine, wanted.limit)
-        return RowBlueprint.laid_out(machine, Rows((buckets,)), wanted.seed, **how)
+        return placed_blueprint(machine, RowPlan((buckets,)), wanted.seed, **how)
     part = str(wanted.part)
     buckets = name if wanted.limit is None else expert_buckets(base, part, wanted.limit, wanted.seats)
     return expert(base, part, buckets, wanted.seats, wanted.seed, **how)

@@ -1,1 +1,1 @@
-"""Two-player poker within buckets: betting tree times joint weights of buckets."""
+"""Two-player poker in buckets: betting tree times joint weights of buckets."""

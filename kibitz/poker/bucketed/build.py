@@ -34,11 +34,11 @@ def layout_of(game: Poker, buckets: HandBuckets) -> BucketLayout:
 
 def cost(layout: BucketLayout, buckets: HandBuckets, device: str = "cpu") -> dict[str, Any]:
     """What solving takes, before it is begun: bytes, operations, and seconds, roughly."""
-    made = recipe_of(buckets)
-    held = "quick" if made.work < QUICK else state(made)
+    recipe = recipe_of(buckets)
+    known = "quick" if recipe.work < QUICK else state(recipe)
     rate = RATE[device] * (cores() if device == "cpu" else 1)
     return {
-        "weights": {"bytes": made.bytes, "state": held, "seconds": made.work / cores(), "pieces": made.pieces},
+        "weights": {"bytes": recipe.bytes, "state": known, "seconds": recipe.work / cores(), "pieces": recipe.pieces},
         "operations": 4 * layout.products,
         "iteration_seconds": 4 * layout.products / rate + 1e-8 * layout.sequences / (1 if device == "cpu" else 100),
         "bytes": {"weights": layout.weight_bytes, "solve": layout.solve_bytes},
@@ -47,15 +47,15 @@ def cost(layout: BucketLayout, buckets: HandBuckets, device: str = "cpu") -> dic
 
 def bucket_form(game: Poker, buckets: HandBuckets, device: str = "cpu", tell: Tell | None = None) -> BucketForm:
     """The form of a game within buckets. Refused before the start where memory is too small."""
-    held: dict[Any, BucketForm] = game.__dict__.setdefault("_bucket_forms", {})
+    forms: dict[Any, BucketForm] = game.__dict__.setdefault("_bucket_forms", {})
     key = (buckets.digest, device)
-    if key not in held:
+    if key not in forms:
         layout = layout_of(game, buckets)
         check_memory(layout, Device(device))
         weights = joint_weights(buckets, tell, device)
-        held.clear()  # one at a time: they are large
-        held[key] = BucketForm(game, buckets.name, buckets.digest, list(layout.parents), weights, device)
-    return held[key]
+        forms.clear()  # one at a time: they are large
+        forms[key] = BucketForm(game, buckets.name, buckets.digest, list(layout.parents), weights, device)
+    return forms[key]
 
 
 def check_memory(layout: BucketLayout, device: Device) -> None:

@@ -97,9 +97,9 @@ def _ahead(settle: Callable[[int], Settled], pieces: int) -> Iterator[Settled]:
         waiting = [pool.submit(settle, piece) for piece in islice(left, 2 * cores())]
         while waiting:
             first = waiting.pop(0)
-            found = first.result()
+            settled = first.result()
             waiting += [pool.submit(settle, piece) for piece in islice(left, 1)]
-            yield found
+            yield settled
 
 
 def _take_out(xp: Any, out: Any, meets: Any, wins: Any) -> None:

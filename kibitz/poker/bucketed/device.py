@@ -46,8 +46,8 @@ class Device:
         """As "2 cores of aarch64", or the name of the GPU."""
         if not self.on_gpu:
             return f"{cores()} cores of {platform.machine()}"
-        found = self.xp.cuda.runtime.getDeviceProperties(0)["name"]
-        return found.decode() if isinstance(found, bytes) else str(found)
+        name = self.xp.cuda.runtime.getDeviceProperties(0)["name"]
+        return name.decode() if isinstance(name, bytes) else str(name)
 
     def free(self) -> int:
         """Bytes that may be used there."""
@@ -65,11 +65,11 @@ class Device:
             return np.add.reduceat(np.ascontiguousarray(values), first[:-1], axis=1)
         lanes, wide = values.shape
         parents = len(first) - 1
-        found = self.xp.empty((lanes, parents), values.dtype)
+        sums = self.xp.empty((lanes, parents), values.dtype)
         kernel = _sums("float" if values.dtype == np.float32 else "double")
         size = lanes * parents
-        kernel((-(-size // 256),), (256,), (self.xp.ascontiguousarray(values), first, found, lanes, wide, parents))
-        return found
+        kernel((-(-size // 256),), (256,), (self.xp.ascontiguousarray(values), first, sums, lanes, wide, parents))
+        return sums
 
     def in_pieces(self, work: Any, lanes: int, rows: int) -> None:
         """work(slice of lanes) for all lanes: on a GPU at once, else in pieces that fit a cache, on all cores."""

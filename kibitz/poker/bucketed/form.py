@@ -1,4 +1,4 @@
-"""BucketForm: what solvers see of a two-player poker game within buckets that name their path."""
+"""BucketForm: what solvers see of a two-player poker game in perfect-recall buckets."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.core.errors import GameError, SolverError
-from kibitz.forms.treeplex import Treeplex, treeplex_of
+from kibitz.core.errors import SolverError
+from kibitz.forms.programme import constraints_of
+from kibitz.forms.treeplex import Treeplex, treeplex_of_points
 from kibitz.poker.bucketed import programme
+from kibitz.poker.bucketed.cfr_state import BucketCfrState
 from kibitz.poker.bucketed.operator import BucketOperator
 from kibitz.poker.bucketed.rows import BucketRows
-from kibitz.poker.bucketed.space import BucketSpace
 from kibitz.poker.exact import parts
 
 Floats = NDArray[np.float64]
@@ -20,30 +21,14 @@ Ints = NDArray[np.int64]
 
 
 class BucketForm(BucketOperator):
-    """A two-player poker game within buckets: see `kibitz.forms.protocol` for what solvers ask."""
+    """A two-player poker game in buckets: see `kibitz.forms.protocol` for what solvers ask."""
 
-    look_every = 20  # a look takes as long as several iterations
+    look_every = 20  # an evaluation takes as long as several iterations
     best_cfr = "dcfr+"
     rehearsal = "kuhn"  # CFR has no compiled code here; other solvers have theirs
 
     def __repr__(self) -> str:
         return f"<BucketForm of {self.spec} within {self.abstraction}: {self.sequences:,} sequences>"
-
-    @property
-    def compact(self) -> BucketForm:
-        return self
-
-    # Buckets.
-
-    def bucketed(self, buckets: Any) -> Any:
-        raise SolverError("a game within buckets is not put into others: take those of the game itself")
-
-    def lift(self, small: Any, weights: NDArray[Any], classes: Any = None) -> NDArray[Any]:
-        raise SolverError("buckets do not tell cards, so nothing is lifted to them")
-
-    @property
-    def cards(self) -> Any:
-        raise SolverError(f"{self.spec} within {self.abstraction} is known by buckets alone, not by cards")
 
     @property
     def programme_size(self) -> tuple[int, int]:
@@ -62,31 +47,21 @@ class BucketForm(BucketOperator):
 
     def treeplex(self, seat: int) -> Treeplex:
         """The seat's points as plain arrays."""
-        last = programme.last_sequences(self, seat)
-        base = int(self.seat_sequence[seat])
-        first, stride, width, parent = [], [], [], []
-        for g, group in enumerate(self.groups):
-            for node in group.nodes:
-                if node.seat == seat:
-                    here = last[g](node.first).ravel() - base
-                    first.append(here)
-                    stride.append(np.full(len(here), group.lanes * int(self.rows[group.level])))
-                    width.append(np.full(len(here), node.count))
-                    parent.append(last[g](node.before).ravel() - base)
-        a, b, c, d = (np.concatenate([np.zeros(0, np.int64), *each]) for each in (first, stride, width, parent))
-        return treeplex_of(a, b, c, d, int(self.seat_sequence[seat + 1]) - base)
+        points = programme.points_of(self, seat)
+        return treeplex_of_points(points, *self.seat_sequence[seat : seat + 2].tolist())
 
     # What solvers are made of.
 
-    def space(self, rows: Any, start: Floats | None) -> BucketSpace:
+    def cfr_state(self, rows: Any, start: Floats | None) -> BucketCfrState:
         """Where CFR keeps its numbers."""
         if rows is not None and not isinstance(rows, BucketRows):
             raise SolverError("a bucket form has no row maps: freeze its rows, or take other buckets")
-        return BucketSpace(self, start, rows=rows)
+        return BucketCfrState(self, start, rows=rows)
 
     def constraints(self, seat: int) -> tuple[Any, Floats]:
         """E and e of a seat in the linear programme."""
-        return programme.constraints(self, seat)
+        points = programme.points_of(self, seat)
+        return constraints_of(points, *self.seat_sequence[seat : seat + 2].tolist())
 
     def payoff_matrix(self) -> Any:
         """The payoffs to seat 0, own sequences by the other's: all that the form avoids, for small ones."""
@@ -112,24 +87,7 @@ class BucketForm(BucketOperator):
 
     def check_parts(self, name: str, names: tuple[str, ...], part: Ints) -> None:
         """Refuse parts of which one of a seat leads into another."""
-        here = self.to_strategy(np.repeat(part, self.infosets.width).astype(np.float64)).astype(np.int64)
-        here[self.seat_sequence[:-1]] = 0
-        entered = np.zeros(self.sequences, np.int64)
-        for seat in (0, 1):
-            last = programme.last_sequences(self, seat)
-            for g, group in enumerate(self.groups):
-                for node in group.nodes:
-                    if node.seat != seat:
-                        continue
-                    before = entered[last[g](node.before)]
-                    mine = self.view(here, seat, g)[node.first]
-                    if ((mine > 0) & (before > 0) & (mine != before)).any():
-                        raise GameError(
-                            f"{name} is not a grafting partition: seat {seat} comes from one of the parts "
-                            f"{', '.join(names)} into another (condition 3: stay, or go to the base)"
-                        )
-                    actions = slice(node.first, node.first + node.count)
-                    self.view(entered, seat, g)[actions] = np.where(mine > 0, mine, before)
+        parts.check(self, [programme.points_of(self, seat) for seat in (0, 1)], name, names, part)
 
     # For a person.
 

@@ -49,13 +49,12 @@ class BucketInfosets(PokerInfosets):
                 rows.append(np.tile(np.arange(int(form.rows[form.levels[segment]])), len(nodes)))
         return self._spread(lambda node: node), np.concatenate(rows)
 
-    def seated(
+    def as_table(
         self, machine: Any, probabilities: NDArray[np.float64]
     ) -> tuple[str, NDArray[np.uint64], NDArray[np.float32]]:
-        """A profile as rows of a table: (the abstraction they are of, keys, values)."""
-        from kibitz.poker.bucketed.seated import seated_rows
+        from kibitz.poker.exact.as_table import bucket_rows
 
-        return seated_rows(machine, self, probabilities)
+        return bucket_rows(machine, self, probabilities)
 
     def stored_arrays(self) -> dict[str, NDArray[Any]]:
         return {f"bucket_parent_{level}": parent.astype(np.int32) for level, parent in enumerate(self._form.parents)}

@@ -1,4 +1,4 @@
-"""BucketLayout: what lies where in a two-player poker game within buckets: betting tree times buckets, no cards.
+"""BucketLayout: what lies where in a two-player poker game in buckets: betting tree times buckets, no cards.
 
 The betting of a round after one way of coming to it is a *segment*; segments with the same shape of betting are the
 *lanes* of a group (`kibitz.poker.exact.table`). What is known of a seat in a group is [actions, lanes, buckets].
@@ -40,7 +40,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class End:
+class BettingEnd:
     """A way in which a group's betting ends."""
 
     k: int
@@ -66,8 +66,8 @@ class Group:
     lanes: int
     width: tuple[int, int]  # actions of each seat
     nodes: tuple[Node, ...]  # in preorder
-    folds: tuple[End, ...]
-    showdowns: tuple[End, ...]
+    folds: tuple[BettingEnd, ...]
+    showdowns: tuple[BettingEnd, ...]
     links: tuple[Link, ...]
 
 
@@ -91,6 +91,7 @@ class BucketLayout:
         self.betting = game.betting
         rounds = self.definition.rounds
         self.segments = segments_of(self.betting, rounds)
+        self.levels = self.segments.levels
         self.lanes_of = groups_of(self.betting, self.segments, EVERY_LANE)
         self.groups = self._groups(nodes_of(self.betting, self.segments, self.lanes_of, np.ones(rounds)))
         sizes = np.array(
@@ -119,7 +120,7 @@ class BucketLayout:
     def _groups(self, table: dict[str, Any]) -> tuple[Group, ...]:
         from kibitz.poker.exact.kernels.passes import FOLD, SHOWDOWN
 
-        found = []
+        groups = []
         level = np.repeat(np.arange(self.definition.rounds), np.diff(self.lanes_of.round_group))
         for g in range(len(self.lanes_of.lanes)):
             start, stop = table["group_node"][g : g + 2].tolist()
@@ -134,7 +135,7 @@ class BucketLayout:
             def ends(kind: int, turn: Any = turn, start: int = start, lanes: int = lanes, at: Any = before) -> Any:
                 places = table["node_lane"][start:]
                 return tuple(
-                    End(k, at(k), table["stake"][:, places[k] : places[k] + lanes].copy())
+                    BettingEnd(k, at(k), table["stake"][:, places[k] : places[k] + lanes].copy())
                     for k in np.flatnonzero(turn == kind).tolist()
                 )
 
@@ -157,8 +158,8 @@ class BucketLayout:
                 for i in range(*table["group_link"][g : g + 2].tolist())
             )  # fmt: skip
             width = int(table["width"][0, g]), int(table["width"][1, g])
-            found.append(Group(int(level[g]), lanes, width, nodes, ends(FOLD), ends(SHOWDOWN), links))
-        return tuple(found)
+            groups.append(Group(int(level[g]), lanes, width, nodes, ends(FOLD), ends(SHOWDOWN), links))
+        return tuple(groups)
 
     @property
     def rows_by_seat(self) -> Ints:
@@ -172,11 +173,6 @@ class BucketLayout:
         return array[start : start + g.width[seat] * g.lanes * rows].reshape(g.width[seat], g.lanes, rows)
 
     @cached_property
-    def levels(self) -> Ints:
-        """The round of each segment."""
-        return np.repeat(np.arange(self.definition.rounds), np.diff(self.segments.round_segment))
-
-    @cached_property
     def firsts(self) -> tuple[Ints, ...]:
         """By round: [buckets of the round before + 1] the first bucket of each."""
         return tuple(np.searchsorted(of, np.arange(int(of[-1]) + 2)).astype(np.int64) for of in self.parents)
@@ -187,8 +183,8 @@ class BucketLayout:
         g = self.groups[group]
         rows = int(self.rows[g.level])
         action = np.arange(g.width[seat])[:, None]
-        found: Ints = int(self.base[seat, group]) + (action * g.lanes + lane) * rows + np.arange(rows)
-        return found
+        sequences: Ints = int(self.base[seat, group]) + (action * g.lanes + lane) * rows + np.arange(rows)
+        return sequences
 
     # Sequences and infoset columns.
 
@@ -206,21 +202,21 @@ class BucketLayout:
 
     def to_strategy(self, probabilities: Floats) -> Floats:
         """Probabilities by infoset column -> by sequence; empty sequences get 1."""
-        found = np.ones(self.sequences)
+        strategy = np.ones(self.sequences)
         for seat, g, lane, node, at in self._blocks():
-            view = self.view(found, seat, g)
+            view = self.view(strategy, seat, g)
             rows = view.shape[2]
             here = probabilities[at : at + rows * node.count].reshape(rows, node.count)
             view[node.first : node.first + node.count, lane] = here.T
-        return found
+        return strategy
 
     def by_column(self, strategy: NDArray[Any]) -> Floats:
         """By sequence -> by infoset column."""
-        found = np.empty(self.columns)
+        columns = np.empty(self.columns)
         for seat, g, lane, node, at in self._blocks():
             here = self.view(strategy, seat, g)[node.first : node.first + node.count, lane]
-            found[at : at + here.size] = here.T.ravel()
-        return found
+            columns[at : at + here.size] = here.T.ravel()
+        return columns
 
     # The payoff operator, in double precision.
 
@@ -241,8 +237,8 @@ class BucketLayout:
 
     @property
     def solve_bytes(self) -> int:
-        """What CFR takes beside them: five arrays in single precision; for a look at the gap three in double and a
-        seat's products; and in the end the profile."""
+        """What CFR takes beside them: five arrays in single precision; for an evaluation of NashConv three in double
+        and a seat's products; and in the end the profile."""
         columns = max(g.lanes * max(len(g.folds), len(g.showdowns)) * int(self.rows[g.level]) for g in self.groups)
         return self.sequences * (5 * 4 + 3 * 8) + 2 * 8 * columns
 

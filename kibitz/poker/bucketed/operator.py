@@ -1,4 +1,4 @@
-"""BucketOperator: plans, gradients, values and best responses of poker for two within buckets that name their path.
+"""BucketOperator: plans, gradients, values and best responses of two-player poker in perfect-recall buckets.
 
 The cards of the game enter through the joint weights of buckets alone, so an iteration is a handful of matrix
 products, on a CPU or a GPU. What solvers ask is in double precision; CFR's numbers are in single (`space.py`).
@@ -74,9 +74,9 @@ class BucketOperator(BucketLayout):
 
     def to_probabilities(self, weights: NDArray[Any]) -> Floats:
         """Nonnegative weights by sequence -> probabilities by infoset column; uniform where there is no weight."""
-        strategy, given = self.passes.zeros(), self.device.xp.asarray(weights)
+        strategy, sums = self.passes.zeros(), self.device.xp.asarray(weights)
         for seat in (0, 1):
-            self.passes.normalise(seat, given, strategy)
+            self.passes.normalise(seat, sums, strategy)
         return self.by_column(self.device.to_host(strategy))
 
     def _there(self, array: NDArray[Any]) -> Any:
@@ -84,10 +84,10 @@ class BucketOperator(BucketLayout):
 
     def plan(self, strategy: Floats) -> Floats:
         """The plans of both seats that a strategy by sequence makes."""
-        chosen, found = self._there(strategy), self.passes.zeros()
+        chosen, plan = self._there(strategy), self.passes.zeros()
         for seat in (0, 1):
-            self.passes.plan(seat, chosen, found)
-        return np.asarray(self.device.to_host(found), np.float64)
+            self.passes.plan(seat, chosen, plan)
+        return np.asarray(self.device.to_host(plan), np.float64)
 
     def gradient(self, seat: int, plan: Floats) -> Floats:
         """What each sequence of a seat is worth where play ends after it, when the other plays its plan."""
@@ -105,10 +105,10 @@ class BucketOperator(BucketLayout):
         """The same from weights by sequence, of any scale in each row; `pure` is filled with the best responses."""
         passes = self.passes
         strategy, plan = passes.zeros(), passes.zeros()
-        given = self.device.xp.asarray(weights)
+        sums = self.device.xp.asarray(weights)
         roots = []
         for seat in (0, 1):
-            passes.normalise(seat, given, strategy)
+            passes.normalise(seat, sums, strategy)
             roots.append(passes.plan(seat, strategy, plan))
         del strategy
         value, best = np.zeros(2), np.zeros(2)
@@ -130,10 +130,10 @@ class BucketOperator(BucketLayout):
                 here = self.view(pure, seat, g)
                 for a in range(node.count):
                     here[node.first + a] = first == a
-            found = values[0].copy()
+            best = values[0].copy()
             for a in range(1, node.count):
-                xp.maximum(found, values[a], out=found)
-            return found
+                xp.maximum(best, values[a], out=best)
+            return best
 
         return choose
 
@@ -148,10 +148,10 @@ class BucketOperator(BucketLayout):
         """(what a seat's best response gets, the probabilities with that response in its place)."""
         strategy = self.to_strategy(probabilities)
         pure = self.passes.zeros()
-        found = self.measure_weights(strategy, pure)
+        measured = self.measure_weights(strategy, pure)
         lo, hi = self.seat_sequence[seat : seat + 2].tolist()
         strategy[lo + 1 : hi] = self.device.to_host(pure[lo + 1 : hi])
-        return float(found.best[seat]), self.by_column(strategy)
+        return float(measured.best[seat]), self.by_column(strategy)
 
     def best_plans(self, plan: Floats, done: int, count: int, step: float) -> None:
         """plan += step * (best responses - plan), `count` times; a step of 0 stands for 1/(t + 1)."""

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kibitz.poker.bucketed.device import Device
-from kibitz.poker.bucketed.layout import BucketLayout, End, Group, Node
+from kibitz.poker.bucketed.layout import BettingEnd, BucketLayout, Group, Node
 from kibitz.poker.bucketed.weights import JointWeights
 
 LEAST_ROWS, LEAST_LINES = 256, 384  # a product with fewer buckets or lines is done at once
@@ -74,27 +74,27 @@ class Passes:
         roots = self._first_root()
         out[int(layout.seat_sequence[seat])] = 1.0
         for g, group in enumerate(layout.groups):
-            chosen, found, root = layout.view(strategy, seat, g), layout.view(out, seat, g), roots[g]
+            chosen, plan, root = layout.view(strategy, seat, g), layout.view(out, seat, g), roots[g]
 
             def work(
-                lanes: slice, group: Group = group, chosen: Any = chosen, found: Any = found, root: Any = root
+                lanes: slice, group: Group = group, chosen: Any = chosen, own: Any = plan, root: Any = root
             ) -> None:
                 for node in group.nodes:
                     if node.seat == seat:
-                        before = root[lanes] if node.before < 0 else found[node.before, lanes]
+                        before = root[lanes] if node.before < 0 else own[node.before, lanes]
                         for a in range(node.first, node.first + node.count):
-                            self.xp.multiply(chosen[a, lanes], before, out=found[a, lanes])
+                            self.xp.multiply(chosen[a, lanes], before, out=own[a, lanes])
 
             self.device.in_pieces(work, group.lanes, self._rows(group))
-            self._handed_on(g, seat, found, roots)
+            self._handed_on(g, seat, plan, roots)
         return roots
 
     def roots(self, seat: int, plan: Any) -> list[Any]:
         """The reach of a seat at the roots of groups, from its plan."""
-        found = self._first_root()
+        roots = self._first_root()
         for g in range(len(self.layout.groups)):
-            self._handed_on(g, seat, self.layout.view(plan, seat, g), found)
-        return found
+            self._handed_on(g, seat, self.layout.view(plan, seat, g), roots)
+        return roots
 
     def before(self, g: int, node: Node, plan: Any, roots: list[list[Any]]) -> tuple[Any, Any]:
         """[lanes, buckets]  the reach at a node, of the seat that acts there and of the other."""
@@ -110,17 +110,17 @@ class Passes:
         at_root: list[Any] = [None] * len(layout.groups)
         for g in range(len(layout.groups) - 1, -1, -1):
             group = layout.groups[g]
-            found, reach = layout.view(out, seat, g), layout.view(plan, other, g)
-            found[...] = 0.0
+            own, reach = layout.view(out, seat, g), layout.view(plan, other, g)
+            own[...] = 0.0
             root = at_root[g] = xp.zeros((group.lanes, self._rows(group)), self.dtype)
             for kind, ends, matrix in (("fold", group.folds, self.meets), ("show", group.showdowns, self.wins)):
                 if ends:
                     worth = self._product(ends, other, reach, roots[g], matrix[group.level], group.level)
-                    self._add_ends(g, kind, ends, seat, worth, found, root)
-            self._passed_up(g, seat, at_root, found, root)
+                    self._add_ends(g, kind, ends, seat, worth, own, root)
+            self._passed_up(g, seat, at_root, own, root)
         out[int(layout.seat_sequence[seat])] = at_root[0].sum(dtype=np.float64)
 
-    def _product(self, ends: tuple[End, ...], other: int, reach: Any, root: Any, matrix: Any, level: int) -> Any:
+    def _product(self, ends: tuple[BettingEnd, ...], other: int, reach: Any, root: Any, matrix: Any, level: int) -> Any:
         """[ends, lanes, buckets]  the matrix times the other's reach at each end."""
         lanes, rows = root.shape
         columns = self.xp.empty((len(ends), lanes, rows), self.dtype)
@@ -141,33 +141,35 @@ class Passes:
         comes = lines @ hands > 0.0
         order = np.lexsort(comes.T)
         starts = np.searchsorted(hands.argmax(axis=1), np.arange(hands.shape[1] + 1))
-        found = np.zeros(lines.shape, lines.dtype)
+        product = np.zeros(lines.shape, lines.dtype)
         for at in range(0, len(lines), LEAST_LINES):
             here = order[at : at + LEAST_LINES]
             some = np.concatenate(([False], comes[here].any(axis=0), [False]))
             edges = np.flatnonzero(np.diff(some)).reshape(-1, 2)  # runs of buckets side by side
             for low, high in starts[edges].tolist():
-                found[here] += lines[here, low:high] @ matrix[:, low:high].T
-        return found
+                product[here] += lines[here, low:high] @ matrix[:, low:high].T
+        return product
 
-    def _add_ends(self, g: int, kind: str, ends: tuple[End, ...], seat: int, worth: Any, found: Any, root: Any) -> None:
+    def _add_ends(
+        self, g: int, kind: str, ends: tuple[BettingEnd, ...], seat: int, worth: Any, own: Any, root: Any
+    ) -> None:
         if (g, kind) not in self._stakes:
             self._stakes[g, kind] = self.xp.asarray(np.stack([end.stake for end in ends]), self.dtype)
         stakes = self._stakes[g, kind]
 
         def work(lanes: slice) -> None:
             for i, end in enumerate(ends):
-                onto = root if end.before[seat] < 0 else found[end.before[seat]]
+                onto = root if end.before[seat] < 0 else own[end.before[seat]]
                 onto[lanes] += stakes[i, seat, lanes, None] * worth[i, lanes]
 
         self.device.in_pieces(work, *root.shape)
 
-    def _passed_up(self, g: int, seat: int, at_root: list[Any], found: Any, root: Any) -> None:
+    def _passed_up(self, g: int, seat: int, at_root: list[Any], own: Any, root: Any) -> None:
         """Add what the roots of the next round are worth, where a seat comes there."""
         for link in self.layout.groups[g].links:
             level = self.layout.groups[link.group].level
             worth = self.device.sum_children(at_root[link.group][link.onto], self.first[level])
-            onto = root if link.before[seat] < 0 else found[link.before[seat]]
+            onto = root if link.before[seat] < 0 else own[link.before[seat]]
             onto[link.lanes] += worth
 
     def ascend(self, seat: int, values: Any, choose: Choose) -> float:
@@ -179,13 +181,13 @@ class Passes:
         at_root: list[Any] = [None] * len(layout.groups)
         for g in range(len(layout.groups) - 1, -1, -1):
             group = layout.groups[g]
-            found = layout.view(values, seat, g)
+            own = layout.view(values, seat, g)
             root = at_root[g] = self.xp.zeros((group.lanes, self._rows(group)), self.dtype)
-            self._passed_up(g, seat, at_root, found, root)
+            self._passed_up(g, seat, at_root, own, root)
             for node in reversed(group.nodes):
                 if node.seat == seat:
-                    onto = root if node.before < 0 else found[node.before]
-                    onto += choose(g, node, found[node.first : node.first + node.count])
+                    onto = root if node.before < 0 else own[node.before]
+                    onto += choose(g, node, own[node.first : node.first + node.count])
         empty = int(layout.seat_sequence[seat])
         return float(at_root[0].sum(dtype=np.float64)) + float(values[empty])
 
@@ -193,21 +195,21 @@ class Passes:
         """Weights by sequence -> probabilities; rows without weight are uniform."""
         layout = self.layout
         for g, group in enumerate(layout.groups):
-            given, found = layout.view(weights, seat, g), layout.view(strategy, seat, g)
+            sums, shares = layout.view(weights, seat, g), layout.view(strategy, seat, g)
             for node in group.nodes:
                 if node.seat == seat:
                     actions = slice(node.first, node.first + node.count)
-                    self._shares(given[actions], found[actions])
+                    self._shares(sums[actions], shares[actions])
 
-    def _shares(self, given: Any, found: Any) -> None:
+    def _shares(self, sums: Any, shares: Any) -> None:
         xp = self.xp
 
         def work(lanes: slice) -> None:
-            here = given[:, lanes].astype(self.dtype)
+            here = sums[:, lanes].astype(self.dtype)
             total = here.sum(axis=0)
             none = total <= 0.0
             total[none] = 1.0
             here /= total
-            found[:, lanes] = xp.where(none, 1.0 / len(given), here)
+            shares[:, lanes] = xp.where(none, 1.0 / len(sums), here)
 
-        self.device.in_pieces(work, *given.shape[1:])
+        self.device.in_pieces(work, *sums.shape[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,12 +19,12 @@ Ints = NDArray[np.int64]
 
 def payoff_entries(form: BucketOperator) -> int:
     """How many entries of the payoff matrix are not zero, without writing it."""
-    found = 0
+    entries = 0
     for group in form.groups:
         meets, wins = form.host_weights.meets[group.level], form.host_weights.wins[group.level]
-        found += group.lanes * len(group.folds) * int(np.count_nonzero(meets))
-        found += group.lanes * len(group.showdowns) * int(np.count_nonzero(wins))
-    return found
+        entries += group.lanes * len(group.folds) * int(np.count_nonzero(meets))
+        entries += group.lanes * len(group.showdowns) * int(np.count_nonzero(wins))
+    return entries
 
 
 def payoff_matrix(form: BucketOperator) -> Any:
@@ -50,9 +51,9 @@ def payoff_matrix(form: BucketOperator) -> Any:
                     columns.append(other[j] - shape[0])
                     values.append(end.stake[0, lane] * worth)
     where = np.concatenate(rows), np.concatenate(columns)
-    found = csc_matrix((np.concatenate(values), where), shape=shape)
-    found.eliminate_zeros()
-    return found
+    payoffs = csc_matrix((np.concatenate(values), where), shape=shape)
+    payoffs.eliminate_zeros()
+    return payoffs
 
 
 def last_sequences(form: BucketOperator, seat: int) -> list[Any]:
@@ -72,27 +73,11 @@ def last_sequences(form: BucketOperator, seat: int) -> list[Any]:
     return [at(g) for g in range(len(form.groups))]
 
 
-def constraints(form: BucketOperator, seat: int) -> tuple[Any, NDArray[np.float64]]:
-    """E and e of a seat: the empty sequence has plan 1, and the actions of a row add up to the sequence before it."""
-    from scipy.sparse import csc_matrix
-
+def points_of(form: BucketOperator, seat: int) -> Iterator[tuple[Ints, Ints]]:
+    """(sequences before, sequences of the actions) of each node where a seat decides."""
     last = last_sequences(form, seat)
-    base, size = int(form.seat_sequence[seat]), int(form.seat_sequence[seat + 1] - form.seat_sequence[seat])
-    rows, columns, entries = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)], [np.ones(1)]
-    points = 0
     for g, group in enumerate(form.groups):
         for node in group.nodes:
-            if node.seat != seat:
-                continue
-            before = last[g](node.before).ravel()
-            number = points + 1 + np.arange(len(before))
-            points += len(before)
-            actions = [last[g](node.first + a).ravel() for a in range(node.count)]
-            for of, sign in ((before, -1.0), *((action, 1.0) for action in actions)):
-                rows.append(number)
-                columns.append(of - base)
-                entries.append(np.full(len(before), sign))
-    side = np.zeros(points + 1)
-    side[0] = 1.0
-    where = np.concatenate(rows), np.concatenate(columns)
-    return csc_matrix((np.concatenate(entries), where), shape=(points + 1, size)), side
+            if node.seat == seat:
+                after = [last[g](node.first + a).ravel() for a in range(node.count)]
+                yield last[g](node.before).ravel(), np.stack(after)

@@ -1,4 +1,4 @@
-"""Frozen rows of a bucket form: which infosets may move, and the base that the others are held at.
+"""Frozen rows of a bucket form: which infosets are trainable, and the base that the others are frozen at.
 
 As on a poker form (`kibitz.poker.exact.rows`) a frozen row is one that regret matching cannot move: its regrets are its
 probabilities times HUGE.
@@ -6,17 +6,15 @@ probabilities times HUGE.
 
 from __future__ import annotations
 
-import hashlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.core.errors import SolverError
 from kibitz.forms.protocol import Measure
 from kibitz.poker.bucketed.layout import Node
-from kibitz.poker.exact.rows import HUGE
+from kibitz.poker.exact.rows import HUGE, MaskedRows
 
 if TYPE_CHECKING:
     from kibitz.poker.bucketed.operator import BucketOperator
@@ -25,55 +23,38 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 
-class BucketRows:
-    """Which infosets of a bucket form may move; the others are frozen at a base. I infosets, K columns, S sequences."""
+class BucketRows(MaskedRows):
+    """Trainable infosets of a bucket form."""
 
-    def __init__(self, form: BucketOperator, moves: Bools, base: Floats) -> None:
-        if moves.shape != (form.points,) or base.shape != (form.columns,):
-            raise SolverError(f"a mask has {form.points:,} infosets, and a base {form.columns:,} probabilities")
-        self.form, self.moves, self.base = form, moves, base
-        self.frozen = form.to_strategy(np.repeat(~moves, form.infosets.width).astype(np.float64)) > 0.5  # [S]
-        self.frozen[form.seat_sequence[:-1]] = False
-        self.held = form.to_strategy(base)  # [S]
-        self._there: tuple[Any, Any] | None = None
+    mark = b"bucket rows 1\0"
+    form: BucketOperator
 
     @cached_property
-    def digest(self) -> str:
-        """A fingerprint of the mask, and of the base where it is read: checkpoints are held against it."""
-        content = hashlib.sha256(b"bucket rows 1\0" + self.moves.tobytes())
-        content.update(np.where(self.frozen, self.held, 0.0).tobytes())
-        return content.hexdigest()
-
-    @property
     def on_device(self) -> tuple[Any, Any]:
         """`frozen` and `held` where the form's arrays are."""
-        if self._there is None:
-            xp = self.form.device.xp
-            self._there = xp.asarray(self.frozen), xp.asarray(self.held)
-        return self._there
+        return self.form.device.xp.asarray(self.frozen), self.form.device.xp.asarray(self.held)
 
     def hold(self, regret: Any, strategy: Any) -> None:
         """Make frozen rows what regret matching cannot move."""
-        frozen, held = self.on_device
+        frozen, base = self.on_device
         xp = self.form.device.xp
-        xp.copyto(strategy, held.astype(strategy.dtype), where=frozen)
-        xp.copyto(regret, (held * HUGE).astype(regret.dtype), where=frozen)
+        xp.copyto(strategy, base.astype(strategy.dtype), where=frozen)
+        xp.copyto(regret, (base * HUGE).astype(regret.dtype), where=frozen)
 
     def _filled(self, weights: Any) -> Any:
         """Weights by sequence -> the strategy by sequence: the base where rows are frozen, else the weights' shares."""
-        passes, (frozen, held) = self.form.passes, self.on_device
-        found = passes.zeros()
+        passes, (frozen, base) = self.form.passes, self.on_device
+        shares = passes.zeros()
         for seat in (0, 1):
-            passes.normalise(seat, self.form.device.xp.asarray(weights), found)
-        return self.form.device.xp.where(frozen, held, found)
+            passes.normalise(seat, self.form.device.xp.asarray(weights), shares)
+        return self.form.device.xp.where(frozen, base, shares)
 
     def probabilities(self, weights: Any) -> Floats:
-        """The same by infoset column, with the base to the last bit."""
-        found = self.form.by_column(self.form.device.to_host(self._filled(weights)))
-        return np.where(np.repeat(self.moves, self.form.infosets.width), found, self.base)
+        """The same by infoset column."""
+        return self.columns_of(self.form.device.to_host(self._filled(weights)))
 
     def measure(self, weights: Any) -> Measure:
-        """Values and best responses in the game in which frozen rows are chance: only rows that may move respond."""
+        """Values and best responses in the game in which frozen rows are chance: only trainable infosets respond."""
         form, passes = self.form, self.form.passes
         strategy, plan, worth = self._filled(weights), passes.zeros(), passes.zeros()
         roots = [passes.plan(seat, strategy, plan) for seat in (0, 1)]
@@ -86,27 +67,27 @@ class BucketRows:
         return Measure(value, best, max(0.0, float((best - value).sum())))
 
     def _respond(self, seat: int) -> Any:
-        frozen, held = self.on_device
+        frozen, played = self.on_device
         xp = self.form.device.xp
 
         def choose(g: int, node: Node, values: Any) -> Any:
             actions = slice(node.first, node.first + node.count)
             fixed = self.form.view(frozen, seat, g)[node.first]
-            base = self.form.view(held, seat, g)[actions]
+            base = self.form.view(played, seat, g)[actions]
             return xp.where(fixed, (base * values).sum(axis=0), values.max(axis=0))
 
         return choose
 
     def reached(self) -> Bools:
-        """[I] infosets that frozen moves let play come to; all others are learnt nothing of."""
+        """[I] infosets that frozen moves let play come to; nothing is learnt of the others."""
         form, passes = self.form, self.form.passes
         xp = form.device.xp
         if (self.held[self.frozen] > 0.0).all():
             return np.ones(form.points, bool)
-        frozen, held = self.on_device
-        strategy, plan = xp.where(frozen, held, 1.0), passes.zeros()
+        frozen, base = self.on_device
+        strategy, plan = xp.where(frozen, base, 1.0), passes.zeros()
         roots = [passes.plan(seat, strategy, plan) for seat in (0, 1)]
-        found = passes.zeros()
+        comes_to = passes.zeros()
         for seat in (0, 1):
             for g, group in enumerate(form.groups):
                 for node in group.nodes:
@@ -114,6 +95,6 @@ class BucketRows:
                         continue
                     mine, his = passes.before(g, node, plan, roots)
                     comes = (mine > 0.0) & (his @ passes.meets[group.level].T > 0.0)
-                    form.view(found, seat, g)[node.first : node.first + node.count] = comes
+                    form.view(comes_to, seat, g)[node.first : node.first + node.count] = comes
         first = form.infosets.first[:-1]
-        return np.asarray(form.by_column(form.device.to_host(found))[first] > 0.5)
+        return np.asarray(form.by_column(form.device.to_host(comes_to))[first] > 0.5)

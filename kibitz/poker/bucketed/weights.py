@@ -50,11 +50,11 @@ def joint_weights(buckets: HandBuckets, tell: Tell | None = None, device: str = 
             f"{buckets.name} forgets buckets of earlier rounds, and joint weights are those of buckets that name "
             "their path: take recall=true, or sample the game (kibitz train)"
         )
-    made = recipe_of(buckets)
+    recipe = recipe_of(buckets)
     if device == "gpu":
-        return _by_round(buckets, *_on_gpu(buckets, made, tell), Device(device))
-    held = looked_up(made, tell)
-    return _by_round(buckets, held["meets"], held["wins"], Device())
+        return _by_round(buckets, *_on_gpu(buckets, recipe, tell), Device(device))
+    counts = looked_up(recipe, tell)
+    return _by_round(buckets, counts["meets"], counts["wins"], Device())
 
 
 def recipe_of(buckets: HandBuckets) -> Recipe:
@@ -74,15 +74,15 @@ def shards_of(boards: Boards) -> list[list[slice]]:
     """By piece, by round: the boards that continue one flop."""
     rounds = boards.rounds
     begin = next((level for level, cards in enumerate(boards.board) if cards), 0)
-    found = []
+    shards = []
     for flop in range(len(rounds[begin].cards)):
         low, high = flop, flop + 1
         shard = [slice(0, 1)] * begin + [slice(low, high)]
         for after in rounds[begin + 1 :]:
             low, high = int(after.below[low]), int(after.below[high])
             shard.append(slice(low, high))
-        found.append(shard)
-    return found
+        shards.append(shard)
+    return shards
 
 
 def _pieces(buckets: HandBuckets, arrays: Arrays, lock: threading.Lock) -> Fill:
@@ -121,7 +121,7 @@ def _counted(
     dtype = np.int32 if fits else np.int64
     scratch = kernels.scratch_of(hands, left, size, int(wide), dtype)
     wins, meets = np.zeros((size, size), dtype), np.zeros((size, size), dtype)
-    kernels.add_boards(order, tie, pairs(left, buckets.hole), left, bucket, weight, scratch, wins, meets)
+    kernels.add_boards(order, tie, pairs(left, buckets.hole), bucket, weight, scratch, wins, meets)
     return wins, meets
 
 
@@ -164,40 +164,41 @@ def rows_on(
     bucket = np.zeros(ahead.shape, np.uint32)
     if level == 0 or len(of.first) == 2:
         upper, parents = np.zeros((1, 0), np.uint8), np.zeros((1, 1), np.uint16)  # nothing is above
-        above, new = np.zeros(len(cards), np.int64), cards.shape[1]
+        above = np.zeros(len(cards), np.int64)
     else:
         before = shard[level - 1]
-        held = buckets.rounds[level - 1].table
-        assert held is not None
-        upper, parents = boards.rounds[level - 1].cards[before], held[before]
-        above, new = boards.rounds[level].above[shard[level]] - before.start, boards.board[level]
+        table_before = buckets.rounds[level - 1].table
+        assert table_before is not None
+        upper, parents = boards.rounds[level - 1].cards[before], table_before[before]
+        above = boards.rounds[level].above[shard[level]] - before.start
+    table = kernels.ParentBuckets(above, np.ascontiguousarray(upper), np.ascontiguousarray(parents))
     kernels.cut_hands(
-        cards, above, np.ascontiguousarray(upper), np.ascontiguousarray(parents), new, boards.deck.astype(np.int64),
-        pairs(boards.live(level), buckets.hole), of.first, of.least, np.zeros(53, np.int64), ahead, bucket,
+        cards, table, boards.deck.astype(np.int64), pairs(boards.live(level), buckets.hole), of.first, of.least,
+        np.zeros(53, np.int64), ahead, bucket,
     )  # fmt: skip
     return bucket
 
 
-def _on_gpu(buckets: HandBuckets, made: Recipe, tell: Tell | None) -> tuple[Any, Any]:
+def _on_gpu(buckets: HandBuckets, recipe: Recipe, tell: Tell | None) -> tuple[Any, Any]:
     """The matrices of the last round, counted on the GPU."""
     from kibitz.poker.bucketed.count_gpu import counted
     from kibitz.poker.buckets.kernels import joint as kernels
 
     shards, last = shards_of(buckets.boards), len(buckets.rounds) - 1
     size, left = buckets.rounds[last].count, buckets.boards.live(last)
-    held = pairs(left, buckets.hole).astype(np.uint8)
+    cards = pairs(left, buckets.hole).astype(np.uint8)
     if buckets.hole == 1:
-        held = np.repeat(held, 2, axis=1)
+        cards = np.repeat(cards, 2, axis=1)
 
     def settle(piece: int) -> Any:
         bucket, order, tie = settled(buckets, shards[piece])
         _, largest = kernels.extent(bucket, np.full(size, -1, np.int32), np.zeros(size, np.int32))
         weight = buckets.boards.rounds[last].total[shards[piece][last]]
-        return weight, np.take_along_axis(bucket, order.astype(np.int64), axis=1), tie, held[order], int(largest)
+        return weight, np.take_along_axis(bucket, order.astype(np.int64), axis=1), tie, cards[order], int(largest)
 
     def told(done: int) -> None:
         if tell is not None:
-            tell(made, done, made.pieces)
+            tell(recipe, done, recipe.pieces)
 
     return counted(settle, len(shards), size, buckets.hole, Device("gpu"), told)
 
@@ -212,11 +213,11 @@ def _by_round(buckets: HandBuckets, meets: Any, wins: Any, device: Device) -> Jo
     deals = both.sum()
     both /= deals
     won /= deals
-    found = [(both, won)]
+    by_round = [(both, won)]
     for after in buckets.rounds[:0:-1]:
         first = xp.asarray(after.first)
-        found.append((_merged(device, found[-1][0], first), _merged(device, found[-1][1], first)))
-    first_of, second_of = zip(*reversed(found), strict=True)
+        by_round.append((_merged(device, by_round[-1][0], first), _merged(device, by_round[-1][1], first)))
+    first_of, second_of = zip(*reversed(by_round), strict=True)
     return JointWeights(first_of, second_of)
 
 

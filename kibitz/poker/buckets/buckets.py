@@ -28,8 +28,7 @@ from kibitz.poker.buckets.cuts import tabled
 from kibitz.poker.buckets.expectation import expectation_rounds
 from kibitz.poker.buckets.hand_buckets import KIND, HandBuckets, RoundBuckets
 from kibitz.poker.buckets.percentile import percentile_rounds
-from kibitz.poker.buckets.potential import DISTANCES, MOST, Setting, potential_rounds
-from kibitz.poker.buckets.stages import Stages
+from kibitz.poker.buckets.potential import DISTANCES, MOST, Clustering, Stages, potential_rounds
 
 BYTES_TO_SORT = 34  # a hand on a board: key, value, weight, metric, parent, bucket
 MEMORY_SHARE = 0.8
@@ -69,12 +68,12 @@ def hand_buckets(definition: Any, source: str | HandBuckets, tell: Tell | None =
     """The buckets of hands of a poker game's cards: by name, by the folder where some were saved, or given."""
     game = definition.ranks, definition.suits, tuple(definition.board), definition.hole
     if isinstance(source, HandBuckets) or is_saved(source):
-        found = source if isinstance(source, HandBuckets) else HandBuckets.load(source)
-        if game != (found.boards.ranks, found.boards.suits, found.boards.board, found.hole):
+        saved = source if isinstance(source, HandBuckets) else HandBuckets.load(source)
+        if game != (saved.boards.ranks, saved.boards.suits, saved.boards.board, saved.hole):
             raise GameError(
-                f"the buckets {found.name} were made for {_cards(found)}, and this game has other cards: make them anew"
+                f"the buckets {saved.name} were made for {_cards(saved)}, and this game has other cards: make them anew"
             )
-        return found
+        return saved
     spec = parse(source)
     if spec.name not in (*NAMES, "gameshrink"):
         raise specs.unknown("abstraction of hands", spec.name, [*NAMES, "gameshrink"])
@@ -85,22 +84,22 @@ def hand_buckets(definition: Any, source: str | HandBuckets, tell: Tell | None =
         return _facts(_shrunk(definition, spec))
     make = specs.call(_MAKERS[spec.name], spec)
     path = _cache(key)
-    made = _from_cache(path, str(spec))
-    if made is None:
+    buckets = _from_cache(path, str(spec))
+    if buckets is None:
         from kibitz.poker.rules.rules import strength
 
         hands = strengths_of(*game, strength)
         keep = _entries(hands) >= KEPT
         stages = Stages(path.with_name(f"{path.name}.part") if keep else None, str(spec))
-        made = _made(hands, str(spec), make, stages, tell)
+        buckets = _made(hands, str(spec), make, stages, tell)
         if keep:
             path.parent.mkdir(parents=True, exist_ok=True)
-            made.save(path)
+            buckets.save(path)
             stages.clear()
     if len(_held) >= 4:
         _held.pop(next(iter(_held)))
-    _held[key] = made
-    return made
+    _held[key] = buckets
+    return buckets
 
 
 def is_kept(definition: Any, source: str | HandBuckets) -> bool:
@@ -119,34 +118,35 @@ def _made(hands: HandStrengths, name: str, make: Callable[..., Made], stages: St
     return _facts(HandBuckets(name, hands.boards, hands.hole, tuple(rounds), {"rounds": facts, **other, **seconds}))
 
 
-def _facts(made: HandBuckets) -> HandBuckets:
+def _facts(buckets: HandBuckets) -> HandBuckets:
     """The same with figures of each round: buckets, children of a parent, boards and hands."""
-    for level, (of, fact) in enumerate(zip(made.rounds, made.meta["rounds"], strict=True)):
+    for level, (of, fact) in enumerate(zip(buckets.rounds, buckets.meta["rounds"], strict=True)):
         children = np.diff(of.first)
         fact["buckets"], fact["children"] = of.count, [int(children.min()), float(children.mean()), int(children.max())]
-        fact["boards"], fact["hands"] = len(made.boards.rounds[level].cards), made.boards.hands(level, made.hole)
-    return made
+        fact["boards"] = len(buckets.boards.rounds[level].cards)
+        fact["hands"] = buckets.boards.hands(level, buckets.hole)
+    return buckets
 
 
 def _shrunk(definition: Any, spec: specs.Spec) -> HandBuckets:
-    from kibitz.poker.buckets.shrunk import shrunk_by_name, shrunk_hands
+    from kibitz.poker.buckets.gameshrink import shrunk_by_name, shrunk_hands
 
     began, used = time.perf_counter(), time.process_time()
-    made = shrunk_hands(definition, shrunk_by_name(definition, spec))
-    made.meta.update(seconds=time.perf_counter() - began, processor=time.process_time() - used)
-    return made
+    buckets = shrunk_hands(definition, shrunk_by_name(definition, spec))
+    buckets.meta.update(seconds=time.perf_counter() - began, processor=time.process_time() - used)
+    return buckets
 
 
-def game_size(rules: Any, made: HandBuckets) -> list[int]:
+def game_size(rules: Any, buckets: HandBuckets) -> list[int]:
     """Infosets of the abstract game by round, of all seats: decisions of the betting times buckets."""
     tree = rules.betting
-    return [int(((tree.turn >= 0) & (tree.round == level)).sum()) * count for level, count in enumerate(made.counts)]
+    return [int(((tree.turn >= 0) & (tree.round == level)).sum()) * count for level, count in enumerate(buckets.counts)]
 
 
-def _cards(found: HandBuckets) -> str:
-    private = "1 private card" if found.hole == 1 else f"{found.hole} private cards"
-    board = ", ".join(map(str, found.boards.board))
-    return f"{found.boards.ranks} ranks, {found.boards.suits} suits, {private} and boards of {board}"
+def _cards(buckets: HandBuckets) -> str:
+    private = "1 private card" if buckets.hole == 1 else f"{buckets.hole} private cards"
+    board = ", ".join(map(str, buckets.boards.board))
+    return f"{buckets.boards.ranks} ranks, {buckets.boards.suits} suits, {private} and boards of {board}"
 
 
 def _cache(key: tuple[Any, ...]) -> Path:
@@ -158,10 +158,10 @@ def _cache(key: tuple[Any, ...]) -> Path:
 def _from_cache(path: Path, name: str) -> HandBuckets | None:
     """Buckets that were made before; damaged ones are made anew."""
     try:
-        found = HandBuckets.load(path)
+        buckets = HandBuckets.load(path)
     except ArtefactError:
         return None
-    return found if found.name == name else None
+    return buckets if buckets.name == name else None
 
 
 # The makers: parameters of a spec -> what makes rounds of buckets of hands
@@ -177,8 +177,8 @@ def _percentile(buckets: Any, metric: str = "ehs2", recall: bool = True, forget:
         if not 0 <= forget <= hands.last:
             raise SpecError(f"percentile: forget={forget} should be a number of rounds from 0 to {hands.last}")
         _check_memory(hands, BYTES_TO_SORT)
-        made = percentile_rounds(hands, each, metric, recall, forget, tell)
-        return *made, {"metric": metric, "recall": recall, "forget": forget}
+        rounds = percentile_rounds(hands, each, metric, recall, forget, tell)
+        return *rounds, {"metric": metric, "recall": recall, "forget": forget}
 
     return make
 
@@ -205,7 +205,7 @@ def _potential(
         each = budgets("potential", buckets, hands.last + 1)
         wide = inner or (0 if _entries(hands) < KEPT else INNER)
         _check_memory(hands, (wide or MOST) + 10, f"; inner= below {wide or MOST} takes less")
-        setting = Setting(metric, wide, seed, recall)
+        setting = Clustering(metric, wide, seed, recall)
         return *potential_rounds(hands, each, setting, stages, tell), {"metric": metric, "seed": seed, "recall": recall}
 
     return make

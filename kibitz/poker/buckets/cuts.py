@@ -8,6 +8,7 @@ kept.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.strengths import HandStrengths, Heard, run
+from kibitz.cards.strengths import HandStrengths, Heard, each, run
 from kibitz.poker.buckets.hand_buckets import RoundBuckets
 
 Ints = NDArray[np.int64]
@@ -45,8 +46,7 @@ class Points:
 
 def tabled(hands: HandStrengths, level: int) -> bool:
     """Whether the buckets of a round are a table; else they are cuts by strength, in the last round."""
-    boards, each = hands.shape(level)
-    return level < hands.last or boards * each <= MOST_TABLE
+    return level < hands.last or math.prod(hands.shape(level)) <= MOST_TABLE
 
 
 def points_in_table(hands: HandStrengths, level: int, metric: Table, parent: Table, parents: int) -> Points:
@@ -58,15 +58,14 @@ def points_in_table(hands: HandStrengths, level: int, metric: Table, parent: Tab
     begin = np.concatenate(([0], np.cumsum(counts)))
     keys = np.empty(int(begin[-1]), np.uint64)
     pack_keys(parent, metric, hands.boards.rounds[level].total, begin[:-1].copy(), keys)
-    value, weight, size = np.empty(len(keys), np.uint64), np.empty(len(keys), np.int64), np.zeros(parents, np.int64)
+    value, weight = np.empty(len(keys), np.uint64), np.empty(len(keys), np.int64)
 
-    def sort(part: slice) -> None:
-        for p in range(part.start, part.stop):
-            here = slice(int(begin[p]), int(begin[p + 1]))
-            keys[here].sort()
-            size[p] = merge_keys(keys[here], value[here], weight[here])
+    def sort(p: int) -> int:
+        here = slice(int(begin[p]), int(begin[p + 1]))
+        keys[here].sort()
+        return int(merge_keys(keys[here], value[here], weight[here]))
 
-    run(sort, [slice(p, p + 1) for p in range(parents)])
+    size = each(sort, parents)
     kept = np.concatenate([np.arange(begin[p], begin[p] + size[p]) for p in range(parents)])
     return Points(np.concatenate(([0], np.cumsum(size))).astype(np.int64), value[kept], weight[kept])
 
@@ -125,7 +124,7 @@ def one_parent(hands: HandStrengths, level: int) -> Table:
     return np.broadcast_to(np.zeros((), np.uint16), hands.shape(level))
 
 
-Grouping = Callable[[int, Points], list[Ints]]  # (round, points) -> the group of each point, parent by parent
+Grouping = Callable[[Points], list[Ints]]  # the group of each point, parent by parent
 Lossless = Callable[[Ints], NDArray[np.bool_]]  # lossless classes of each parent -> whether they are its buckets
 
 
@@ -138,16 +137,16 @@ def cut_round(
     above: the buckets of the round before, None in the first; group: how points are cut; lossless: of which parents,
     by their numbers of lossless classes, hands are in buckets of these classes.
     """
-    held = above if recall else None
-    parents = held.count if held is not None else 1
+    above = above if recall else None
+    parents = above.count if above is not None else 1
     if not tabled(hands, level):
-        context = held.table if held is not None else one_parent(hands, level - 1)
+        context = above.table if above is not None else one_parent(hands, level - 1)
         points = points_in_histogram(hands.histogram(np.ascontiguousarray(context), parents, heard))
-        cuts = cuts_of(points, group(level, points))
-        parent = cuts.parent if held is not None else np.full(len(cuts.parent), -1, np.int64)
-        made = RoundBuckets(len(cuts.parent), parent, None, cuts.least.astype(np.int64))
-        return made, spread_of(hands, level, name, points, cuts)
-    context = context_of(hands, level, held)
+        cuts = cuts_of(points, group(points))
+        parent = cuts.parent if above is not None else np.full(len(cuts.parent), -1, np.int64)
+        buckets = RoundBuckets(len(cuts.parent), parent, None, cuts.least.astype(np.int64))
+        return buckets, spread_of(hands, level, name, points, cuts)
+    context = context_of(hands, level, above)
     whole, number = whole_parents(hands, level, context, parents, lossless)
     if whole.all():
         table, parent = with_classes(np.zeros(context.shape, np.uint16), context, whole, number)
@@ -155,12 +154,12 @@ def cut_round(
     else:
         metric = hands.metric(level, name, heard)
         points = points_in_table(hands, level, metric, context, parents)
-        cuts = cuts_of(points, group(level, points))
+        cuts = cuts_of(points, group(points))
         fact = spread_of(hands, level, name, points, cuts, whole)
         table, parent = table_of(hands, level, metric, context, cuts), cuts.parent
         if whole.any():
             table, parent = with_classes(table, context, whole, number)
-    if held is None and level:
+    if above is None and level:
         parent = np.full(len(parent), -1, np.int64)
     return RoundBuckets(len(parent), parent, table), fact
 
@@ -188,8 +187,8 @@ def with_classes(table: Table, context: Table, whole: NDArray[np.bool_], number:
     """Buckets in which some parents have lossless classes in place of their buckets: (table, parent)."""
     # By (parent, bucket or class), numbered again without gaps.
     key = context.astype(np.int64) * (1 << 34) + np.where(whole[context], number, table)
-    kinds, found = np.unique(key, return_inverse=True)
-    return found.reshape(table.shape).astype(number_type(len(kinds))), (kinds >> 34).astype(np.int64)
+    kinds, merged = np.unique(key, return_inverse=True)
+    return merged.reshape(table.shape).astype(number_type(len(kinds))), (kinds >> 34).astype(np.int64)
 
 
 def spread_of(

@@ -6,7 +6,7 @@
 
 Round by round from the first. In each, the hands of each bucket of the round before are clustered, into 1, 2, ...
 clusters, such that the sum of squared distances from their means is least; an integer programme then decides how many
-children each parent has, such that the expected error of the round is least (`allocate.py`).
+children each parent has, such that the expected error of the round is least (`allocate`).
 
 Departs from the paper: clusters on a line are exact, where k-means finds good ones. A parent with more than GRID
 distinct values has them rounded to as many steps first, which are far finer than any bucket.
@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.strengths import METRICS, HandStrengths, Tell, heard_as, run
+from kibitz.cards.strengths import METRICS, HandStrengths, Heard, Tell, each, heard_as
 from kibitz.core.errors import SpecError
-from kibitz.poker.buckets.allocate import allocate
 from kibitz.poker.buckets.cuts import Points, cut_round, tabled
 from kibitz.poker.buckets.hand_buckets import RoundBuckets
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+MOST_CHOICES = 2_000_000_000  # entries of the dynamic programme's table, at 2 bytes
 GRID = 16_384  # distinct values of a parent
 LEAST_MOST, TIMES_MEAN = 32, 8  # a parent has at most so many children, or so many times the mean
 
@@ -41,18 +41,25 @@ def expectation_rounds(
     facts: list[dict[str, Any]] = []
     for level, budget in enumerate(buckets):
         check_budget("expectation", level, budget, rounds[-1].count if rounds else 1)
-
-        def group(level: int, points: Points, budget: int = budget) -> list[Ints]:
-            return line_groups(points, scaled(hands, level, metric, points.value), budget)
-
-        def lossless(classes: Ints, budget: int = budget) -> NDArray[np.bool_]:
-            return np.full(len(classes), classes.sum() <= budget)
-
         heard = heard_as(tell, f"round {level}: strengths of hands")
-        made, fact = cut_round(hands, level, metric, rounds[-1] if rounds else None, True, group, lossless, heard)
-        rounds.append(made)
+        of, fact = clustered_round(hands, level, metric, rounds[-1] if rounds else None, budget, heard)
+        rounds.append(of)
         facts.append(fact)
     return rounds, facts
+
+
+def clustered_round(
+    hands: HandStrengths, level: int, metric: str, above: RoundBuckets | None, budget: int, heard: Heard | None
+) -> tuple[RoundBuckets, dict[str, Any]]:
+    """The buckets of one round by clusters on a line, at most `budget` of them, and its expected error."""
+
+    def group(points: Points) -> list[Ints]:
+        return line_groups(points, scaled(hands, level, metric, points.value), budget)
+
+    def lossless(classes: Ints) -> NDArray[np.bool_]:
+        return np.full(len(classes), classes.sum() <= budget)
+
+    return cut_round(hands, level, metric, above, True, group, lossless, heard)
 
 
 def check_budget(name: str, level: int, budget: int, parents: int) -> None:
@@ -79,23 +86,45 @@ def line_groups(points: Points, x: Floats, budget: int) -> list[Ints]:
     """The group of each point: exact clusters on a line, their numbers by the integer programme."""
     total = float(points.weight.sum())
     lines = [_line(x[points.first[p] : points.first[p + 1]], points.of(p)[1] / total) for p in range(points.parents)]
-    errors: list[Floats] = [np.zeros(0)] * points.parents
-    chosen = np.ones(points.parents, np.int64)
-    groups: list[Ints] = [np.zeros(0, np.int64)] * points.parents
 
-    def measure(part: slice) -> None:
-        values, weights, _ = lines[part.start]
-        errors[part.start] = line_errors(values, weights, most_children(points.parents, budget, len(values)))
+    def measure(p: int) -> Floats:
+        values, weights, _ = lines[p]
+        return line_errors(values, weights, most_children(points.parents, budget, len(values)))
 
-    def cut(part: slice) -> None:
-        values, weights, step = lines[part.start]
-        groups[part.start] = line_clusters(values, weights, int(chosen[part.start]))[step]
+    def cut(p: int) -> Ints:
+        values, weights, step = lines[p]
+        return line_clusters(values, weights, int(chosen[p]))[step]
 
-    each = [slice(p, p + 1) for p in range(points.parents)]
-    run(measure, each)
-    chosen[:] = allocate(errors, budget)
-    run(cut, each)
-    return groups
+    chosen = allocate(each(measure, points.parents), budget)
+    return each(cut, points.parents)
+
+
+def allocate(errors: list[Floats], budget: int) -> Ints:
+    """[parents]  numbers of children: the integer programme of GS2 and GS3 [Gilpin & Sandholm 2007].
+
+    Each parent i has k_i children, at least one; they sum to at most the budget, and the sum of the errors e_i(k_i) is
+    least. errors: for each parent those of 1, 2, ... children, times its probability. A dynamic programme over parents,
+    exact. Of several that are as good the one that asks for the fewest buckets is taken.
+    """
+    from kibitz.poker.buckets.kernels.cluster import share_budget
+
+    if budget < len(errors):
+        raise SpecError(f"{len(errors):,} parents have at least one child each: a budget of {budget:,} is too small")
+    most = np.array([len(of_parent) for of_parent in errors], np.int64)
+    if budget >= most.sum():
+        return np.array([int(np.argmin(of_parent)) + 1 for of_parent in errors], np.int64)
+    if len(errors) * (budget + 1) > MOST_CHOICES:
+        raise SpecError(f"{budget:,} buckets for {len(errors):,} parents are too many to share out: take fewer")
+    table = np.full((len(errors), int(most.max())), np.inf)
+    for p, of_parent in enumerate(errors):
+        table[p, : len(of_parent)] = of_parent
+    choice = np.zeros((len(errors), budget + 1), np.uint16)
+    left = int(share_budget(table, most, budget, np.empty((2, budget + 1)), choice))
+    children = np.empty(len(errors), np.int64)
+    for p in range(len(errors) - 1, -1, -1):
+        children[p] = choice[p, left]
+        left -= int(children[p])
+    return children
 
 
 def _line(x: Floats, weight: Floats) -> tuple[Floats, Floats, Ints]:
@@ -108,30 +137,28 @@ def _line(x: Floats, weight: Floats) -> tuple[Floats, Floats, Ints]:
     return np.asarray(np.bincount(step, weight * x) / whole), np.asarray(whole, np.float64), step.astype(np.int64)
 
 
-def _room(n: int) -> tuple[Floats, Floats, Ints]:
-    return np.empty((3, n + 1)), np.empty((2, n)), np.zeros((4, 128), np.int64)
-
-
 def line_errors(values: Floats, weights: Floats, most: int) -> Floats:
     """[most]  the least sums of squared distances for 1, 2, ... clusters."""
-    from kibitz.poker.buckets.kernels.cluster import cluster_line
-
-    cost = np.zeros(most)
-    cluster_line(values, weights, *_room(len(values)), cost, np.empty((0, 0), np.uint32))
-    return cost
+    return _clustered(values, weights, most, np.empty((0, 0), np.uint32))
 
 
 def line_clusters(values: Floats, weights: Floats, count: int) -> Ints:
     """The cluster of each point, from 0 on, of the best clusters."""
-    from kibitz.poker.buckets.kernels.cluster import cluster_line
-
     n = len(values)
     count = min(count, n)
     split = np.zeros((count, n), np.uint32)
-    cluster_line(values, weights, *_room(n), np.zeros(count), split)
-    found, end = np.empty(n, np.int64), n - 1
+    _clustered(values, weights, count, split)
+    cluster, end = np.empty(n, np.int64), n - 1
     for k in range(count - 1, -1, -1):
         begin = int(split[k, end])
-        found[begin : end + 1] = k
+        cluster[begin : end + 1] = k
         end = begin - 1
-    return found
+    return cluster
+
+
+def _clustered(values: Floats, weights: Floats, most: int, split: NDArray[np.uint32]) -> Floats:
+    from kibitz.poker.buckets.kernels.cluster import cluster_line
+
+    n, cost = len(values), np.zeros(most)
+    cluster_line(values, weights, np.empty((3, n + 1)), np.empty((2, n)), np.zeros((4, 128), np.int64), cost, split)
+    return cost

@@ -67,8 +67,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.cards.boards import boards_of
+from kibitz.core import spec as specs
 from kibitz.core.errors import GameError, SpecError
-from kibitz.poker.buckets.signals import OrderedGame, Signals, SignalTree, signals_of
+from kibitz.poker.buckets.cuts import number_type
+from kibitz.poker.buckets.hand_buckets import HandBuckets, RoundBuckets
+from kibitz.poker.buckets.signals import Cards, OrderedGame, Signals, SignalTree, signals_of
 
 READINGS = ("strict", "win-count")
 MOST_KINDS = 8192  # of a round in lossy shrinking, which holds a penalty for each two
@@ -213,11 +217,9 @@ def _kinds(tree: SignalTree, last: Ints) -> tuple[Ints, ...]:
 
 
 def _classes(
-    tree: SignalTree,
-    kinds: tuple[Ints, ...],
-    thresholds: Sequence[int] = (),
+    tree: SignalTree, kinds: tuple[Ints, ...], thresholds: Sequence[int] = (),
     penalties: Sequence[NDArray[np.int32]] = (),
-) -> tuple[tuple[Ints, ...], tuple[Ints, ...]]:
+) -> tuple[tuple[Ints, ...], tuple[Ints, ...]]:  # fmt: skip
     """Top down: by round the class of each node, and the class before of each class."""
     from kibitz.poker.buckets.kernels.gameshrink import unite
 
@@ -234,10 +236,10 @@ def _classes(
             link = np.empty(len(keys), np.int64)
             unite(start, item_kind, penalties[round], thresholds[round], link)
             item = link[item]
-        _, at, found = np.unique(item, return_index=True, return_inverse=True)
+        _, at, number = np.unique(item, return_index=True, return_inverse=True)
         rank = np.empty(len(at), np.int64)
         rank[np.argsort(at)] = np.arange(len(at))
-        above = rank[found.ravel()]
+        above = rank[number.ravel()]
         numbers.append(above)
         parents.append(family[np.sort(at)])
     return tuple(numbers), tuple(parents)
@@ -259,7 +261,7 @@ def _penalties(
         raise GameError("lossy shrinking counts deals: it is for games whose signals are all equally likely")
     wins = np.zeros((len(kinds[-1]), int(tree.outcome.max()) + 1), np.int64)  # [N, outcomes]  deals by outcome
     np.add.at(wins, (np.repeat(np.arange(len(wins)), np.diff(tree.first)), tree.outcome), 1)
-    found: list[NDArray[np.int32]] = []
+    penalties: list[NDArray[np.int32]] = []
     for round in range(tree.rounds - 1, -1, -1):
         most = max(thresholds[: round + 1]) + 1
         _, example = np.unique(kinds[round], return_index=True)
@@ -272,7 +274,7 @@ def _penalties(
         if round == tree.rounds - 1:
             differences(example, leaves.first, leaves.code, leaves.share, leaves.length, most, penalty)
         else:
-            below, first = found[-1], tree.children(round)
+            below, first = penalties[-1], tree.children(round)
             children = [kinds[round + 1][first[node] : first[node + 1]] for node in example]
             above = np.zeros((len(first) - 1, wins.shape[1]), np.int64)
             np.add.at(above, tree.parent[round + 1], wins)
@@ -288,5 +290,43 @@ def _penalties(
                         continue
                     total = int(cost[linear_sum_assignment(cost)].sum())
                     penalty[i, j] = penalty[j, i] = min(total, most)
-        found.append(penalty)
-    return found[::-1]
+        penalties.append(penalty)
+    return penalties[::-1]
+
+
+# As buckets of hands, so that whoever takes buckets takes one kind of thing
+
+
+def name_of(shrunk: Shrunk) -> str:
+    """The spec that makes these classes again."""
+    lossy = f", threshold={specs.show(shrunk.threshold)}" if any(shrunk.threshold) else ""
+    return f"gameshrink(reading={shrunk.reading}{lossy})"
+
+
+def shrunk_by_name(definition: Any, spec: specs.Spec) -> Shrunk:
+    """The classes that gameshrink(reading=..., threshold=...) names."""
+
+    def gameshrink(reading: str = "strict", threshold: Any = None) -> Shrunk:
+        return shrink(Cards.of(definition), reading, 0 if threshold is None else threshold)
+
+    return specs.call(gameshrink, spec)
+
+
+def shrunk_hands(definition: Any, shrunk: Shrunk) -> HandBuckets:
+    """The classes of GameShrink as buckets: those of a parent follow one another."""
+    boards = boards_of(definition.ranks, definition.suits, tuple(definition.board))
+    hole = definition.hole
+    rounds: list[RoundBuckets] = []
+    renamed = np.zeros(1, np.int64)  # class of the round before -> bucket
+    for level, here in enumerate(boards.rounds):
+        each = boards.hands(level, hole)
+        private = np.stack([boards.hands_on(level, board, hole) for board in range(len(here.cards))])
+        shown = np.broadcast_to(here.cards[:, None], (len(here.cards), each, here.cards.shape[1]))
+        cards = np.concatenate((private, shown), axis=2).reshape(len(here.cards) * each, -1).astype(np.int64)
+        parent = renamed[shrunk.parent[level]] if level else np.zeros(len(shrunk.parent[0]), np.int64)
+        order = np.argsort(parent, kind="stable")
+        renamed = np.empty(len(order), np.int64)
+        renamed[order] = np.arange(len(order))
+        table = renamed[shrunk.of(level, cards)].reshape(len(here.cards), each)
+        rounds.append(RoundBuckets(len(order), parent[order], table.astype(number_type(len(order)))))
+    return HandBuckets(name_of(shrunk), boards, hole, tuple(rounds), {"rounds": [{} for _ in rounds]})

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -85,11 +86,11 @@ class HandBuckets:
                                  f"{self.hole}\0".encode())  # fmt: skip
         for of in self.rounds:
             content.update(f"{of.count}\0".encode() + of.parent.astype("<i8").tobytes())
-            held = of.table if of.table is not None else of.least
-            assert held is not None
+            numbers = of.table if of.table is not None else of.least
+            assert numbers is not None
             step = 1 << 12
-            for at in range(0, len(held), step):
-                content.update(held[at : at + step].astype("<u4").tobytes())
+            for at in range(0, len(numbers), step):
+                content.update(numbers[at : at + step].astype("<u4").tobytes())
         return content.hexdigest()
 
     # What is in which bucket
@@ -103,17 +104,11 @@ class HandBuckets:
         of = self.rounds[level]
         if of.table is not None:
             return of.table[board, hand].astype(np.int64)
-        assert of.least is not None
         before = cards[:, : cards.shape[1] - self.boards.board[level]]
         parent = self.of(level - 1, before) if level and of.parent[0] >= 0 else np.zeros(len(cards), np.int64)
         kinds, number = np.unique(board, return_inverse=True)
         ahead = np.concatenate([self._ahead(kinds[at : at + 1024]) for at in range(0, len(kinds), 1024)])
-        mine = ahead[number, hand]
-        found, width = of.first[parent], int(np.diff(of.first).max())
-        for _ in range(width - 1):  # up, as long as the next bucket of the parent asks for no more
-            after = np.minimum(found + 1, of.count - 1)
-            found = np.where((found + 1 < of.first[parent + 1]) & (of.least[after] <= mine), found + 1, found)
-        return found
+        return _cut(of, parent, ahead[number, hand].astype(np.int64))
 
     def _ahead(self, boards: Ints) -> NDArray[np.uint16]:
         """How far ahead hands are on some boards of the last round."""
@@ -122,35 +117,25 @@ class HandBuckets:
         return HandStrengths(self.boards, self.hole, _no_values).ahead(boards)
 
     def classes(self, deal: Any) -> list[Ints]:
-        """For each round, class of hands -> bucket, for the classes of a poker form (`poker/exact/deal.py`)."""
-        found = []
-        for level, cards in enumerate(deal.rounds):
-            board = np.repeat(np.arange(len(cards.boards)), np.diff(cards.board_hand))
-            every = self.of(level, np.concatenate((cards.hands, cards.boards[board]), axis=1))
-            bucket = np.empty(cards.classes, np.int64)
-            bucket[cards.hand_class] = every
-            if (bucket[cards.hand_class] != every).any():
-                raise SolverError(f"in round {level} hands that the form holds as one are in different buckets")
-            found.append(np.unique(bucket, return_inverse=True)[1].astype(np.int64))
-        return found
+        """For each round, class of hands -> bucket, for the classes of a poker form."""
+        return form_buckets(deal, self.of)
 
     def weights(self, level: int) -> NDArray[np.float64]:
         """[C]  how likely a hand is to be in each bucket of a round."""
         of, here = self.rounds[level], self.boards.rounds[level]
-        found = np.zeros(of.count)
+        weight = np.zeros(of.count)
         step = max(1, (1 << 22) // self.boards.hands(level, self.hole))
         for at in range(0, len(here.cards), step):
             part = slice(at, min(at + step, len(here.cards)))
             total = np.repeat(here.total[part].astype(np.float64), self.boards.hands(level, self.hole))
-            found += np.bincount(self._rows(level, part).ravel(), total, of.count)
-        return np.asarray(found / found.sum())
+            weight += np.bincount(self._rows(level, part).ravel(), total, of.count)
+        return np.asarray(weight / weight.sum())
 
     def _rows(self, level: int, part: slice) -> Ints:
         """[boards, H]  the buckets of all hands on some boards."""
         of = self.rounds[level]
         if of.table is not None:
             return of.table[part].astype(np.int64)
-        assert of.least is not None
         ahead = self._ahead(np.arange(part.start, part.stop)).astype(np.int64)
         parent = np.zeros(ahead.shape, np.int64)
         if level and of.parent[0] >= 0:
@@ -159,9 +144,7 @@ class HandBuckets:
             table = self.rounds[level - 1].table
             assert table is not None
             parent = HandStrengths(self.boards, self.hole, _no_values).lifted(level, table, part).astype(np.int64)
-        # Buckets ascend with (parent, least), so one search does it.
-        key = np.repeat(np.arange(len(of.first) - 1), np.diff(of.first)) * (1 << 32) + of.least
-        return np.searchsorted(key, parent * (1 << 32) + ahead, "right") - 1
+        return _cut(of, parent, ahead)
 
     # On disk
 
@@ -180,11 +163,33 @@ class HandBuckets:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> HandBuckets:
         """Read them; tables are mapped, not copied. Whatever is wrong is an ArtefactError."""
-        found = store.load(path, KIND, mmap=True)
+        artefact = store.load(path, KIND, mmap=True)
         try:
-            return _read(found.arrays, found.meta)
+            return _read(artefact.arrays, artefact.meta)
         except (KeyError, TypeError, ValueError, GameError) as error:
             raise ArtefactError(f"the buckets at {path} are damaged: {error}; make them again") from None
+
+
+def _cut(of: RoundBuckets, parent: Ints, ahead: Ints) -> Ints:
+    """The buckets of hands that are cut by strength. They ascend with (parent, least), so one search does it."""
+    assert of.least is not None
+    key = np.repeat(np.arange(len(of.first) - 1), np.diff(of.first)) * (1 << 32) + of.least
+    return np.searchsorted(key, parent * (1 << 32) + ahead, "right") - 1
+
+
+def form_buckets(deal: Any, of: Callable[[int, NDArray[np.integer]], Ints]) -> list[Ints]:
+    """For each round, class of hands -> bucket, for the classes of a poker form (`poker/exact/deal.py`). of: (round,
+    hands with their boards) -> buckets."""
+    rounds = []
+    for level, cards in enumerate(deal.rounds):
+        board = np.repeat(np.arange(len(cards.boards)), np.diff(cards.board_hand))
+        every = of(level, np.concatenate((cards.hands, cards.boards[board]), axis=1))
+        bucket = np.empty(cards.classes, np.int64)
+        bucket[cards.hand_class] = every
+        if (bucket[cards.hand_class] != every).any():
+            raise SolverError(f"in round {level} hands that the form holds as one are in different buckets")
+        rounds.append(np.unique(bucket, return_inverse=True)[1].astype(np.int64))
+    return rounds
 
 
 def _no_values(cards: Any) -> Ints:
@@ -216,15 +221,15 @@ def _read(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> HandBuckets:
         forgets = level > 0 and bool((parent == -1).all())
         if not forgets and not (parent[0] == 0 and parent[-1] == before - 1 and np.isin(np.diff(parent), (0, 1)).all()):
             raise ValueError(f"round {level} has parents that are not those of the round before")
-        made = RoundBuckets(len(parent), parent, table, least)
+        of = RoundBuckets(len(parent), parent, table, least)
         if table is not None and (table.dtype.kind != "u" or int(table.max(initial=0)) >= len(parent)):
             raise ValueError(f"round {level} names buckets that it does not have")
         if table is None and least is not None:
             cut = np.diff(least) > 0
-            cut[made.first[1:-1] - 1] = True
-            if least.dtype != np.int64 or least.shape != parent.shape or not cut.all() or least[made.first[:-1]].any():
+            cut[of.first[1:-1] - 1] = True
+            if least.dtype != np.int64 or least.shape != parent.shape or not cut.all() or least[of.first[:-1]].any():
                 raise ValueError(f"round {level} has cuts that do not ascend")
-        rounds.append(made)
+        rounds.append(of)
     return HandBuckets(meta["name"], boards, hole, tuple(rounds), meta["made"])
 
 

@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core import spec as specs
-from kibitz.core.errors import SolverError
 from kibitz.forms.choice import compact_form
-from kibitz.forms.protocol import CompactForm
 from kibitz.poker.buckets.buckets import NAMES, hand_buckets, is_bucket_name
-from kibitz.poker.buckets.hand_buckets import HandBuckets
+from kibitz.poker.buckets.hand_buckets import HandBuckets, form_buckets
 
 if TYPE_CHECKING:
     from kibitz.games.tree import Infosets
@@ -21,19 +19,18 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 
 
-def poker_buckets(form: CompactForm, source: Any) -> tuple[str, Any]:
+def poker_buckets(form: Any, source: Any) -> tuple[str, Any]:
     """(name, buckets) of an abstraction of a poker form.
 
     source  "gameshrink", "gameshrink(reading=win-count, threshold=[0, 50, 2])", a Shrunk; "percentile(8)" or another
             name of `kibitz.poker.buckets.buckets`, the folder where such buckets were saved, HandBuckets; or buckets:
             for each round, class of hands -> bucket, for both seats or for each
     """
-    from kibitz.poker.buckets.gameshrink import Shrunk
-    from kibitz.poker.buckets.shrunk import name_of, shrunk_by_name
+    from kibitz.poker.buckets.gameshrink import Shrunk, name_of, shrunk_by_name
 
     if is_bucket_name(source):
-        made = hand_buckets(form.definition, source)
-        return made.name, made.classes(form.cards)
+        buckets = hand_buckets(form.definition, source)
+        return buckets.name, buckets.classes(form.cards)
     if isinstance(source, Shrunk):
         return name_of(source), shrunk_buckets(form, source)
     if not isinstance(source, str):
@@ -44,21 +41,9 @@ def poker_buckets(form: CompactForm, source: Any) -> tuple[str, Any]:
     return str(spec), shrunk_buckets(form, shrunk_by_name(form.definition, spec))
 
 
-def shrunk_buckets(form: CompactForm, shrunk: Shrunk) -> list[Ints]:
-    """The classes of GameShrink as buckets of a poker form: for each round, class of hands -> bucket.
-
-    Classes that the form holds as one must be one here too.
-    """
-    found = []
-    for level, cards in enumerate(form.cards.rounds):
-        board = np.repeat(np.arange(len(cards.boards)), np.diff(cards.board_hand))
-        every = shrunk.of(level, np.concatenate((cards.hands, cards.boards[board]), axis=1).astype(np.int64))
-        bucket = np.empty(cards.classes, np.int64)
-        bucket[cards.hand_class] = every
-        if (bucket[cards.hand_class] != every).any():
-            raise SolverError(f"in round {level} hands that the form holds as one are in different classes")
-        found.append(np.unique(bucket, return_inverse=True)[1].astype(np.int64))
-    return found
+def shrunk_buckets(form: Any, shrunk: Shrunk) -> list[Ints]:
+    """The classes of GameShrink as buckets of a poker form. Classes that the form holds as one must be one here too."""
+    return form_buckets(form.cards, shrunk.of)
 
 
 # The tree of the same game
@@ -77,20 +62,18 @@ def tree_keys(rules: Any, infosets: Infosets, spec: specs.Spec | HandBuckets) ->
     several = rules.definition.hole > 1 or sum(rules.definition.board) > 1
     if not reads_form(spec if isinstance(spec, HandBuckets) else str(spec)) and not (spec.name == "suits" and several):
         return None
-    form = compact_form(rules)
-    compact = form.infosets.compact
+    form: Any = compact_form(rules)
     mine: Ints
-    mine, node, number = compact.places(infosets)
+    mine, node, number = form.infosets.places(infosets)
     if isinstance(spec, specs.Spec) and spec.name == "suits":
         specs.call(lambda: None, spec)
         return mine
-    _, found = poker_buckets(form, spec if isinstance(spec, HandBuckets) else str(spec))
-    by_seat = found if isinstance(found, tuple) else (found, found)
+    _, buckets = poker_buckets(form, spec if isinstance(spec, HandBuckets) else str(spec))
+    by_seat = buckets if isinstance(buckets, tuple) else (buckets, buckets)
     level, seat = form.betting.round[node], form.betting.turn[node]
     bucket = np.empty(len(node), np.int64)
     for who, of_seat in enumerate(by_seat):
         for at, of in enumerate(of_seat):
             here = (level == at) & (seat == who)
             bucket[here] = of[number[here]]
-    keys: Ints = node * (int(bucket.max(initial=0)) + 1) + bucket
-    return keys
+    return np.asarray(node * (int(bucket.max(initial=0)) + 1) + bucket)

@@ -20,10 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.strengths import HandStrengths, Tell, heard_as
+from kibitz.core.errors import SolverError
 from kibitz.poker.buckets.cuts import Points, cut_round
 from kibitz.poker.buckets.hand_buckets import RoundBuckets
 
 Ints = NDArray[np.int64]
+MOST = 1 << 20  # buckets of a round, or children of a bucket
 
 
 def percentile_rounds(
@@ -37,7 +39,7 @@ def percentile_rounds(
     facts: list[dict[str, Any]] = []
     for level, wanted in enumerate(buckets):
 
-        def group(_: int, points: Points, wanted: int = wanted) -> list[Ints]:
+        def group(points: Points, wanted: int = wanted) -> list[Ints]:
             return [percentiles(points.of(p)[1], wanted) for p in range(points.parents)]
 
         def lossless(classes: Ints, wanted: int = wanted) -> NDArray[np.bool_]:
@@ -45,8 +47,8 @@ def percentile_rounds(
 
         heard = heard_as(tell, f"round {level}: strengths of hands")
         above = rounds[-1] if rounds else None
-        made, fact = cut_round(hands, level, metric, above, recall and level != forget, group, lossless, heard)
-        rounds.append(made)
+        of, fact = cut_round(hands, level, metric, above, recall and level != forget, group, lossless, heard)
+        rounds.append(of)
         facts.append(fact)
     return rounds, facts
 
@@ -60,3 +62,69 @@ def percentiles(weight: Ints, wanted: int) -> Ints:
     else:
         group = middle * wanted // (2 * total)
     return np.unique(np.minimum(group, wanted - 1), return_inverse=True)[1].astype(np.int64)
+
+
+# The finest buckets that a limit on infosets allows, spread over the rounds as evenly as it goes. [Gibson & Szafron
+# 2011, Sec. 6] give each computation the same number of infosets: 24 million are 8 buckets a round of limit hold'em for
+# two players, and more in an expert, which has a part of the game alone.
+
+
+def decisions_of(betting: Any, wanted: NDArray[np.bool_] | None = None) -> list[int]:
+    """By round: the betting's decisions, or those of them that are wanted."""
+    here = betting.turn >= 0 if wanted is None else (betting.turn >= 0) & wanted
+    return np.bincount(betting.round[here], minlength=betting.definition.rounds).tolist()  # type: ignore[no-any-return]
+
+
+def infosets_of(decisions: Sequence[int], budgets: Sequence[int], recall: bool = True, forget: int = 0) -> int:
+    """How many infosets percentile buckets have: n in each round, or n children of each bucket.
+
+    forget: the first of these rounds whose buckets say nothing of those before.
+    """
+    total, buckets = 0, 1
+    for level, (count, n) in enumerate(zip(decisions, budgets, strict=True)):
+        buckets = buckets * n if recall and (level == 0 or level != forget) else n
+        total += count * buckets
+    return total
+
+
+def finest(decisions: Sequence[int], limit: int, recall: bool = True) -> list[int]:
+    """The most buckets, the same in all rounds but for one more in the first few."""
+    _check_limit(infosets_of(decisions, [1] * len(decisions), recall), limit)
+    low, high = 1, MOST
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = infosets_of(decisions, [middle] * len(decisions), recall) <= limit
+        low, high = (middle, high) if fits else (low, middle)
+    budgets = [low] * len(decisions)
+    for level in range(len(budgets)):
+        more = [n + (k == level) for k, n in enumerate(budgets)]
+        if infosets_of(decisions, more, recall) <= limit:
+            budgets = more
+    return budgets
+
+
+def _check_limit(least: int, limit: int) -> None:
+    if least > limit:
+        raise SolverError(f"one bucket a round has {least:,} infosets already, more than the limit of {limit:,}")
+
+
+def finest_after(decisions: Sequence[int], limit: int, first: int) -> list[int]:
+    """The most buckets after a first round whose `first` buckets are forgotten: each round in turn has one more child
+    of each bucket, as long as that fits [Gibson & Szafron 2011, for three players]."""
+    budgets = [first] + [1] * (len(decisions) - 1)
+    _check_limit(infosets_of(decisions, budgets, forget=1), limit)
+    grows = len(budgets) > 1
+    while grows:
+        grows = False
+        for level in range(1, len(budgets)):
+            more = [n + (k == level) for k, n in enumerate(budgets)]
+            if more[level] <= MOST and infosets_of(decisions, more, forget=1) <= limit:
+                budgets, grows = more, True
+    return budgets
+
+
+def percentile_spec(budgets: Sequence[int], recall: bool = True, forget: int = 0) -> str:
+    """The name of such buckets."""
+    each = str(budgets[0]) if len(set(budgets)) == 1 else f"[{', '.join(map(str, budgets))}]"
+    more = (", recall=false" if not recall else "") + (f", forget={forget}" if forget else "")
+    return f"percentile({each}{more})"

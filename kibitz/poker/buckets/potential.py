@@ -28,32 +28,28 @@ not each number is tried but a ladder of them, and errors between are interpolat
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.strengths import HandStrengths, Tell, heard_as, run
-from kibitz.poker.buckets.allocate import allocate
-from kibitz.poker.buckets.cuts import (
-    Points,
-    context_of,
-    cut_round,
-    number_type,
-    points_in_histogram,
-    whole_parents,
-    with_classes,
-)
-from kibitz.poker.buckets.expectation import check_budget, line_clusters, line_groups, most_children, scaled
+from kibitz.cards.strengths import HandStrengths, Tell, each, heard_as, run
+from kibitz.core import store
+from kibitz.core.errors import ArtefactError
+from kibitz.poker.buckets.cuts import context_of, number_type, points_in_histogram, whole_parents, with_classes
+from kibitz.poker.buckets.expectation import allocate, check_budget, clustered_round, line_clusters, most_children
 from kibitz.poker.buckets.hand_buckets import RoundBuckets
-from kibitz.poker.buckets.stages import Stages
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Table = NDArray[Any]
 
+KIND = "stage"
 DISTANCES = ("l2", "l1", "emd")
 SAMPLE, SAMPLES = 4096, 65_536  # hands of a parent that centres come from, and of all parents if they are few
 EVERY, LADDER = 16, 1.2  # numbers of children that are all tried, and the steps above
@@ -62,8 +58,41 @@ RESTARTS = 2
 FEWEST, MOST = 8, 128  # clusters of bottom-up passes
 
 
+class Stages:
+    """Stages of a long computation, kept on disk as artefacts: a killed run goes on from the last one that was done.
+
+    Each is a named result in a folder of their own; without a folder nothing is kept.
+    """
+
+    def __init__(self, folder: Path | None = None, name: str = "") -> None:
+        self.folder, self.name = folder, name
+
+    def read(self, stage: str) -> tuple[dict[str, Table], dict[str, Any]] | None:
+        """What a stage held, if it was done and every byte is what was written."""
+        if self.folder is None:
+            return None
+        try:
+            artefact = store.load(self.folder / stage, KIND)
+        except ArtefactError:
+            return None
+        facts = artefact.meta.get("facts")
+        return (artefact.arrays, facts) if artefact.meta.get("of") == self.name and isinstance(facts, dict) else None
+
+    def write(self, stage: str, arrays: dict[str, Table], facts: dict[str, Any]) -> None:
+        if self.folder is not None:
+            assert re.fullmatch(r"[a-z0-9-]+", stage)
+            self.folder.mkdir(parents=True, exist_ok=True)
+            store.save(self.folder / stage, KIND, {k: np.ascontiguousarray(a) for k, a in arrays.items()},
+                       {"of": self.name, "facts": facts})  # fmt: skip
+
+    def clear(self) -> None:
+        """Remove all of them, once the whole is kept elsewhere."""
+        if self.folder is not None and self.folder.is_dir() and not self.folder.is_symlink():
+            shutil.rmtree(self.folder)
+
+
 @dataclass(frozen=True, eq=False)
-class Setting:
+class Clustering:
     """What a potential-aware abstraction is asked for."""
 
     metric: str
@@ -81,7 +110,7 @@ class Setting:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class Futures:
     """What the hands of a round turn into, context by context. P contexts, m buckets in the next round."""
 
     counts: Table  # [B, H, m]  how many cards that can come lead to each
@@ -92,7 +121,7 @@ class View:
 
 
 def potential_rounds(
-    hands: HandStrengths, buckets: Sequence[int], setting: Setting, stages: Stages, tell: Tell | None = None
+    hands: HandStrengths, buckets: Sequence[int], setting: Clustering, stages: Stages, tell: Tell | None = None
 ) -> tuple[list[RoundBuckets], list[dict[str, Any]]]:
     """The buckets of all rounds, and for each the mean distance of hands from the centres of their buckets."""
     rounds: list[RoundBuckets] = []
@@ -106,44 +135,30 @@ def potential_rounds(
                                        kept[0].get("least")))  # fmt: skip
             facts.append(kept[1])
             continue
-        made, fact = (
-            _last(hands, level, budget, above, tell)
-            if level == hands.last
-            else _round(hands, level, budget, above, setting, stages, tell)
-        )
+        if level == hands.last:  # clusters on a line
+            heard = heard_as(tell, f"round {level}: strengths")
+            of, fact = clustered_round(hands, level, "ehs", above, budget, heard)
+        else:
+            of, fact = _round(hands, level, budget, above, setting, stages, tell)
         if rounds and above is None:
-            made = replace(made, parent=np.full(made.count, -1, np.int64))
-        held = {"parent": made.parent, "table": made.table, "least": made.least}
-        stages.write(f"round{level}", {name: each for name, each in held.items() if each is not None}, fact)
-        rounds.append(made)
+            of = replace(of, parent=np.full(of.count, -1, np.int64))
+        arrays = {"parent": of.parent, "table": of.table, "least": of.least}
+        stages.write(f"round{level}", {name: each for name, each in arrays.items() if each is not None}, fact)
+        rounds.append(of)
         facts.append(fact)
     return rounds, facts
 
 
-def _fits(hands: HandStrengths, level: int, held: dict[str, Table], above: RoundBuckets | None) -> bool:
+def _fits(hands: HandStrengths, level: int, arrays: dict[str, Table], above: RoundBuckets | None) -> bool:
     """Whether what a stage holds are buckets of a round."""
-    table, parent = held.get("table"), held.get("parent")
-    shape = table is None or (table.shape == hands.shape(level) and int(table.max(initial=0)) < len(held["parent"]))
+    table, parent = arrays.get("table"), arrays.get("parent")
+    shape = table is None or (table.shape == hands.shape(level) and int(table.max(initial=0)) < len(arrays["parent"]))
     last = above.count - 1 if above is not None else -1 if level else 0
     return parent is not None and len(parent) > 0 and shape and int(parent.max()) == last
 
 
-def _last(
-    hands: HandStrengths, level: int, budget: int, above: RoundBuckets | None, tell: Tell | None
-) -> tuple[RoundBuckets, dict[str, Any]]:
-    """The last round: clusters on a line."""
-
-    def group(at: int, points: Points) -> list[Ints]:
-        return line_groups(points, scaled(hands, at, "ehs", points.value), budget)
-
-    def lossless(classes: Ints) -> NDArray[np.bool_]:
-        return np.full(len(classes), classes.sum() <= budget)
-
-    return cut_round(hands, level, "ehs", above, True, group, lossless, heard_as(tell, f"round {level}: strengths"))
-
-
 def _round(
-    hands: HandStrengths, level: int, budget: int, above: RoundBuckets | None, setting: Setting, stages: Stages,
+    hands: HandStrengths, level: int, budget: int, above: RoundBuckets | None, setting: Clustering, stages: Stages,
     tell: Tell | None,
 ) -> tuple[RoundBuckets, dict[str, Any]]:  # fmt: skip
     """A round before the last: by histograms, from a bottom-up pass for each bucket of the round before."""
@@ -157,49 +172,44 @@ def _round(
         return RoundBuckets(len(parent), parent, table), {"error": 0.0}
     if not setting.inner:
         setting = replace(setting, inner=min(MOST, max(FEWEST, 2 * -(-budget // parents))))
-    view = _bottom_up(hands, level, context, parents, setting, stages, tell)
+    futures = _bottom_up(hands, level, context, parents, setting, stages, tell)
     wanted = most_children(parents, budget, 1 << 62)
-    samples = _samples(hands, level, view, parents, setting)
+    samples = _samples(hands, level, futures, parents, setting)
     share = np.array([weight.sum() for _, weight in samples])
-    errors: list[Floats] = [np.zeros(0)] * parents
-    work = [slice(p, p + 1) for p in range(parents)]
 
-    def measure(part: slice) -> None:
-        points, weight = samples[part.start]
+    def measure(p: int) -> Floats:
+        points, weight = samples[p]
         most = max(1, min(wanted, len(points)))
-        salt = _salt(setting.seed, level, part.start)
-        found = np.full(most, np.nan)
+        salt = _salt(setting.seed, level, p)
+        distances = np.full(most, np.nan)
         for k in _ladder(most):
-            found[k - 1] = _clustered(points, weight, k, setting, salt)[0]
-        tried = np.flatnonzero(~np.isnan(found))
-        errors[part.start] = np.interp(np.arange(most), tried, found[tried]) / share.sum()
+            distances[k - 1] = _clustered(points, weight, k, setting, salt)[0]
+        tried = np.flatnonzero(~np.isnan(distances))
+        return np.asarray(np.interp(np.arange(most), tried, distances[tried]) / share.sum())
 
     if setting.recall or not level:
-        run(measure, work, heard_as(tell, f"round {level}: clusters of each parent"))
-        chosen = allocate(errors, budget)
+        chosen = allocate(each(measure, parents, heard_as(tell, f"round {level}: clusters of each parent")), budget)
     else:  # nobody to share with
         chosen = np.array([min(budget, len(samples[0][0]))])
-    centres: list[NDArray[np.float32]] = [np.zeros((0, 0), np.float32)] * parents
 
-    def centre(part: slice) -> None:
-        p = part.start
-        points, weight = samples[p]
-        found = _clustered(points, weight, int(chosen[p]), setting, _salt(setting.seed, level, p))[1]
-        centres[p] = _sorted(found, view, p, setting)[0]
+    def centre(p: int) -> NDArray[np.float32]:
+        unsorted = _clustered(*samples[p], int(chosen[p]), setting, _salt(setting.seed, level, p))[1]
+        return _sorted(unsorted, futures, p, setting)[0]
 
-    run(centre, work, heard_as(tell, f"round {level}: centres"))
-    local, error = _assigned(hands, level, view, centres, setting, number_type(int(chosen.max())))
+    centres = each(centre, parents, heard_as(tell, f"round {level}: centres"))
+    local, error = _assigned(hands, level, futures, centres, setting, number_type(int(chosen.max())))
     first = np.concatenate(([0], np.cumsum([len(each) for each in centres])))
     table = first[context] + local
     used, table = np.unique(table, return_inverse=True)  # centres of a sample may be nobody's
     parent = np.searchsorted(first, used, "right") - 1
-    made = RoundBuckets(len(used), parent.astype(np.int64), table.reshape(context.shape).astype(number_type(len(used))))
-    return made, {"error": error, "inner": setting.inner}
+    table = table.reshape(context.shape).astype(number_type(len(used)))
+    return RoundBuckets(len(used), parent.astype(np.int64), table), {"error": error, "inner": setting.inner}
 
 
 def _bottom_up(
-    hands: HandStrengths, level: int, context: Table, parents: int, setting: Setting, stages: Stages, tell: Tell | None
-) -> View:
+    hands: HandStrengths, level: int, context: Table, parents: int, setting: Clustering, stages: Stages,
+    tell: Tell | None,
+) -> Futures:  # fmt: skip
     """What hands of a round turn into, by bottom-up passes for each context of them."""
     contexts = [context]
     for at in range(level + 1, hands.last):
@@ -218,14 +228,14 @@ def _bottom_up(
     for at in range(hands.last - 1, level - 1, -1):
         here = contexts[at - level]
         counts = _counts(hands, at, codes, here, cut, strength.shape[1], heard_as(tell, f"{what}: round {at}"))
-        view = _view(counts, here, strength)
+        futures = _view(counts, here, strength)
         if at == level:
-            return view
+            return futures
         kept = stages.read(f"round{level}-{at}")
         if kept is not None and kept[0]["codes"].shape == here.shape:
             codes, strength = kept[0]["codes"], kept[0]["strength"]
         else:
-            codes, strength = _inner(hands, at, view, parents, setting)
+            codes, strength = _inner(hands, at, futures, parents, setting)
             stages.write(f"round{level}-{at}", {"codes": codes, "strength": strength}, {})
         cut = np.broadcast_to(np.arange(strength.shape[1], dtype=cut.dtype), strength.shape).copy()
     raise AssertionError("the loop ends at the round itself")
@@ -237,15 +247,14 @@ def _last_clusters(histogram: Ints, top: int, inner: int) -> tuple[Table, Floats
     cut = np.zeros(histogram.shape, np.uint16)
     strength = np.full((len(histogram), min(inner, top + 1)), -1.0)
 
-    def fill(part: slice) -> None:
-        p = part.start
+    def fill(p: int) -> None:
         value, weight = points.of(p)
         x = value / top
         group = line_clusters(x, weight.astype(np.float64), inner)
         cut[p] = group[np.minimum(np.searchsorted(value, np.arange(top + 1)), len(value) - 1)]
         strength[p, : group[-1] + 1] = np.bincount(group, weight * x) / np.bincount(group, weight)
 
-    run(fill, [slice(p, p + 1) for p in range(len(histogram))])
+    each(fill, len(histogram))
     width = int((strength >= 0).sum(axis=1).max())
     return cut, strength[:, :width]
 
@@ -265,25 +274,23 @@ def _counts(
     def add(part: slice) -> None:
         inside = hands.children(level, part)
         below = hands.ahead(inside) if codes is None else codes[inside]
-        add_counts(
-            *hands.family(level, part), below, context[part], cut, *hands.kernel_args, hands.scratch(), out[part]
-        )
+        add_counts(hands.family(level, part), below, context[part], cut, hands.boards.tables(hands.hole), out[part])
 
     run(add, hands.pieces(level), heard)
     return out
 
 
-def _view(counts: Table, context: Table, strength: Floats) -> View:
+def _view(counts: Table, context: Table, strength: Floats) -> Futures:
     """With the order of buckets by strength, for the earth mover's distance; buckets that are not there come last."""
     shown = np.where(strength < 0, 2.0, strength)
     order = np.argsort(shown, axis=1, kind="stable").astype(np.int64)
     lined = np.take_along_axis(np.where(strength < 0, np.nan, strength), order, axis=1)
     gap = np.nan_to_num(np.diff(lined, axis=1, append=np.nan))
-    return View(counts, context, strength, order, gap.astype(np.float32))
+    return Futures(counts, context, strength, order, gap.astype(np.float32))
 
 
 def _samples(
-    hands: HandStrengths, level: int, view: View, parents: int, setting: Setting
+    hands: HandStrengths, level: int, futures: Futures, parents: int, setting: Clustering
 ) -> list[tuple[NDArray[np.float32], Floats]]:
     """For each context the points of a sample of its hands, all different, and their weights.
 
@@ -293,41 +300,38 @@ def _samples(
     from kibitz.poker.buckets.kernels.cluster import features, pick
 
     counts = np.zeros(parents, np.int64)
-    count_parents(view.context, counts)
+    count_parents(futures.context, counts)
     size = max(SAMPLE, SAMPLES // parents)
     limit = np.array([(1 << 64) - 1 if n <= size else ((1 << 64) - 1) * size // int(n) for n in counts], np.uint64)
     salt = np.uint64(_salt(setting.seed, level, 0))
     chosen = np.zeros(parents, np.int64)
-    pick(view.context, 0, salt, limit, chosen, np.empty(0, np.int64))
+    pick(futures.context, 0, salt, limit, chosen, np.empty(0, np.int64))
     begin = np.concatenate(([0], np.cumsum(chosen)))
     out = np.empty(int(begin[-1]), np.int64)
-    pick(view.context, 0, salt, limit, begin[:-1].copy(), out)
-    total, each = hands.boards.rounds[level].total, hands.shape(level)[1]
-    whole = np.bincount(view.context.ravel(), np.repeat(total, each).astype(np.float64), parents)
-    found: list[tuple[NDArray[np.float32], Floats]] = [(np.zeros((0, 0), np.float32), np.zeros(0))] * parents
+    pick(futures.context, 0, salt, limit, begin[:-1].copy(), out)
+    total, of_board = hands.boards.rounds[level].total, hands.shape(level)[1]
+    whole = np.bincount(futures.context.ravel(), np.repeat(total, of_board).astype(np.float64), parents)
 
-    def gather(part: slice) -> None:
-        p = part.start
+    def gather(p: int) -> tuple[NDArray[np.float32], Floats]:
         mine = out[begin[p] : begin[p + 1]]
         if not len(mine):  # a large context always has some; a tiny one is taken whole
             raise AssertionError("a context without a sample")
-        points = np.empty((len(mine), view.counts.shape[2]), np.float32)
-        features(view.counts, mine, p, view.order, view.gap, setting.moved, points)
+        points = np.empty((len(mine), futures.counts.shape[2]), np.float32)
+        features(futures.counts, mine, p, futures.order, futures.gap, setting.moved, points)
         kinds, number = np.unique(points, axis=0, return_inverse=True)
-        weight = np.bincount(number.ravel(), total[mine // each].astype(np.float64))
-        found[p] = np.ascontiguousarray(kinds), np.asarray(weight * (whole[p] / weight.sum()))
+        weight = np.bincount(number.ravel(), total[mine // of_board].astype(np.float64))
+        return np.ascontiguousarray(kinds), np.asarray(weight * (whole[p] / weight.sum()))
 
-    run(gather, [slice(p, p + 1) for p in range(parents)])
-    return found
+    return each(gather, parents)
 
 
 def _ladder(most: int) -> list[int]:
     """Numbers of children that are tried: all up to EVERY, then fewer and fewer."""
-    found, k = [], 1
+    steps, k = [], 1
     while k < most:
-        found.append(k)
+        steps.append(k)
         k = k + 1 if k < EVERY else max(k + 1, int(k * LADDER))
-    return [*found, most]
+    return [*steps, most]
 
 
 def _salt(seed: int, level: int, parent: int) -> int:
@@ -336,7 +340,7 @@ def _salt(seed: int, level: int, parent: int) -> int:
 
 
 def _clustered(
-    points: NDArray[np.float32], weight: Floats, count: int, setting: Setting, salt: int
+    points: NDArray[np.float32], weight: Floats, count: int, setting: Clustering, salt: int
 ) -> tuple[float, NDArray[np.float32]]:
     """(the sum of distances, centres) of the best of some k-means; of as many points as centres, the points."""
     from kibitz.poker.buckets.kernels.cluster import k_means
@@ -349,7 +353,7 @@ def _clustered(
     for again in range(RESTARTS if count > 1 else 1):
         state = np.array([(salt + again * 0x9E3779B97F4A7C15 + count) & ((1 << 64) - 1)], np.uint64)
         centre, total = np.empty((count, width), np.float32), np.empty((count, width + 1))
-        error = float(k_means(points, weight, count, setting.norm, ITERATIONS, state, near, label, centre, total))
+        error = float(k_means(points, weight, setting.norm, ITERATIONS, state, near, label, centre, total))
         if best is None or error < best[0]:
             best = error, centre
     assert best is not None
@@ -357,56 +361,55 @@ def _clustered(
 
 
 def _sorted(
-    centre: NDArray[np.float32], view: View, context: int, setting: Setting
+    centre: NDArray[np.float32], futures: Futures, context: int, setting: Clustering
 ) -> tuple[NDArray[np.float32], Floats]:
     """Centres from weak to strong, and how strong hands there are in the mean."""
     if setting.moved:
         # Chances up to each bucket times gaps: a mean strength is that of the last bucket less their sum.
-        here = view.strength[context]
+        here = futures.strength[context]
         strong = float(here.max()) - centre.astype(np.float64).sum(axis=1)
     else:
-        strong = centre.astype(np.float64) @ np.maximum(view.strength[context], 0.0)
+        strong = centre.astype(np.float64) @ np.maximum(futures.strength[context], 0.0)
     order = np.argsort(strong, kind="stable")
     return np.ascontiguousarray(centre[order]), np.asarray(strong[order])
 
 
 def _assigned(
-    hands: HandStrengths, level: int, view: View, centres: list[NDArray[np.float32]], setting: Setting, dtype: Any
+    hands: HandStrengths, level: int, futures: Futures, centres: list[Table], setting: Clustering, dtype: Any
 ) -> tuple[Table, float]:
     """(the centre of each hand, counted from the first of its context; the mean distance from it)."""
-    from kibitz.poker.buckets.kernels.cluster import add_errors, assign
+    from kibitz.poker.buckets.kernels.cluster import CentreTables, assign
 
     begin = np.concatenate(([0], np.cumsum([len(each) for each in centres]))).astype(np.int64)
-    every, out = np.concatenate(centres), np.empty(hands.shape(level), dtype)
+    tables = CentreTables(np.concatenate(centres), begin, futures.order, futures.gap)
+    out = np.empty(hands.shape(level), dtype)
     parts = [slice(at, min(at + 256, len(out))) for at in range(0, len(out), 256)]
     sums = np.zeros((len(parts), len(centres)))
     total = hands.boards.rounds[level].total
 
     def fill(part: slice) -> None:
-        point = np.empty((1, every.shape[1]), np.float32)
-        head = (view.counts[part], view.context[part])
-        tail = (every, begin, view.order, view.gap, setting.moved, setting.norm, point)
-        assign(*head, *tail, out[part])
-        add_errors(*head, total[part], *tail, out[part], sums[part.start // 256])
+        point = np.empty((1, tables.centre.shape[1]), np.float32)
+        assign(futures.counts[part], futures.context[part], total[part], tables, setting.moved, setting.norm, point,
+               out[part], sums[part.start // 256])  # fmt: skip
 
     run(fill, parts)
     return out, float(sums.sum() / (total.sum() * out.shape[1]))
 
 
-def _inner(hands: HandStrengths, level: int, view: View, parents: int, setting: Setting) -> tuple[Table, Floats]:
+def _inner(
+    hands: HandStrengths, level: int, futures: Futures, parents: int, setting: Clustering
+) -> tuple[Table, Floats]:
     """The clusters of a round of a bottom-up pass: (the cluster of each hand in its context, mean strengths or -1)."""
-    samples = _samples(hands, level, view, parents, setting)
-    centres: list[NDArray[np.float32]] = [np.zeros((0, 0), np.float32)] * parents
+    samples = _samples(hands, level, futures, parents, setting)
     strength = np.full((parents, setting.inner), -1.0)
 
-    def work(part: slice) -> None:
-        p = part.start
-        points, weight = samples[p]
-        found = _clustered(points, weight, setting.inner, setting, _salt(setting.seed, level + 1000, p))[1]
-        centres[p], strong = _sorted(found, view, p, setting)
+    def centre(p: int) -> NDArray[np.float32]:
+        unsorted = _clustered(*samples[p], setting.inner, setting, _salt(setting.seed, level + 1000, p))[1]
+        centres, strong = _sorted(unsorted, futures, p, setting)
         strength[p, : len(strong)] = strong
+        return centres
 
-    run(work, [slice(p, p + 1) for p in range(parents)])
+    centres = each(centre, parents)
     width = max(len(each) for each in centres)
     strength = strength[:, :width] if width <= setting.inner else strength
-    return _assigned(hands, level, view, centres, setting, np.uint8 if width <= 256 else np.uint16)[0], strength
+    return _assigned(hands, level, futures, centres, setting, np.uint8 if width <= 256 else np.uint16)[0], strength

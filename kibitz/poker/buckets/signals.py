@@ -12,7 +12,7 @@ Python:
 A seat's *node* is what it has seen by the end of a round's signals: its own and the public ones. A `SignalTree` has the
 nodes of all rounds, and for each node of the last round what others may hold against it and who wins then. That is far
 smaller than the game tree: betting is not in it. `Cards` are the signals of two-player poker, laid out by compiled
-code: `Walked` does any ordered game, slowly.
+code; `Walked` does any ordered game, slowly.
 
     Cards(deck=range(52), hole=1, board=(0, 1, 1))       # Rhode Island hold'em
 """
@@ -24,7 +24,6 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -76,12 +75,12 @@ class SignalTree:
     def weights(self) -> tuple[Ints, ...]:
         """By round: [N] the relative chance of a node."""
         lengths = np.diff(self.first)
-        found = [np.add.reduceat(self.weight, self.first[:-1]) if len(self.weight) else lengths]
+        levels = [np.add.reduceat(self.weight, self.first[:-1]) if len(self.weight) else lengths]
         for parent, size in zip(reversed(self.parent[1:]), reversed(self.sizes[:-1]), strict=True):
             above = np.zeros(size, np.int64)
-            np.add.at(above, parent, found[-1])
-            found.append(above)
-        return tuple(reversed(found))
+            np.add.at(above, parent, levels[-1])
+            levels.append(above)
+        return tuple(reversed(levels))
 
     def children(self, round: int) -> Ints:
         """[N + 1]  first node of the next round under each node of a round; of round -1, under each root."""
@@ -120,16 +119,6 @@ def deals(game: OrderedGame) -> Iterator[tuple[Seen, Fraction]]:
         total = sum(int(times) for _, times in follow)
         for signal, times in reversed(follow):
             stack.append(((*seen, signal), weight * Fraction(int(times), total)))
-
-
-def signal_nodes(game: OrderedGame) -> int:
-    """The nodes of the signal tree as papers count them: all beginnings of deals, the root among them."""
-    count = 1
-    found: list[Seen] = [()]
-    for _ in game.order:
-        found = [(*seen, signal) for seen in found for signal, _ in game.signals(seen)]
-        count += len(found)
-    return count
 
 
 def _whole(chances: list[tuple[Seen, Fraction]]) -> list[tuple[Seen, int]]:
@@ -216,7 +205,7 @@ class Walked:
 
 
 def poker_strength(cards: ArrayLike) -> Ints:
-    """What hands of 1, 2, 3 or 5 to 7 cards are worth in poker, larger is better."""
+    """The values of hands of 1, 2, 3 or 5 to 7 cards in poker; larger is better."""
     from kibitz.poker.rules.rules import strength
 
     return strength(cards)
@@ -258,30 +247,6 @@ class Cards:
             raise GameError(f"these are the signals of two-player games; this one has {definition.players} players")
         return cls(definition.deck, definition.hole, definition.board)
 
-    # The rules, as for any ordered game.
-
-    @property
-    def players(self) -> int:
-        return 2
-
-    @property
-    def order(self) -> list[tuple[int, int]]:
-        return [(0, 0), (0, 1), *((k, PUBLIC) for k, cards in enumerate(self.board) if cards)]
-
-    def signals(self, seen: Seen) -> list[tuple[Signal, int]]:
-        sizes = [self.hole, self.hole, *(cards for cards in self.board if cards)]
-        gone = {card for group in seen for card in group}  # type: ignore[attr-defined]
-        left = [card for card in self.deck if card not in gone]
-        return [(group, 1) for group in combinations(left, sizes[len(seen)])]
-
-    def outcome(self, seen: Seen) -> tuple[int, int]:
-        board = [card for group in seen[2:] for card in group]  # type: ignore[attr-defined]
-        hands = np.array([[*seen[seat], *board] for seat in range(2)], np.int64)  # type: ignore[misc]
-        mine, other = self.strength(hands).tolist()
-        return mine, other
-
-    # The same, compiled.
-
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
         """By round: the sizes of the groups of cards that a seat has seen."""
@@ -309,8 +274,9 @@ class Cards:
 
         n, width = len(self.deck), self.hole + sum(self.board)
         ways = math.comb(n - width, self.hole)
-        nodes = math.prod(math.comb(n - before, size) for before, size in self._steps())
-        slots = math.prod(math.comb(n, size) for size in self.groups[-1])
+        sizes = self.groups[-1]
+        nodes = math.prod(math.comb(n - sum(sizes[:k]), size) for k, size in enumerate(sizes))
+        slots = math.prod(math.comb(n, size) for size in sizes)
         if max(nodes * ways, slots) > MOST_ROWS:
             raise GameError(
                 f"{nodes:,} hands on the last round with {ways:,} against each are too many to lay out (at most "
@@ -338,11 +304,6 @@ class Cards:
         first = np.arange(0, nodes * ways + 1, ways)
         tree = SignalTree(tuple(parents), 1, first, other[:, None], outcome, np.empty(0, np.int64))
         return tree, tuple(tables)
-
-    def _steps(self) -> list[tuple[int, int]]:
-        """For each group that a seat sees: (cards seen before, cards of the group)."""
-        sizes = self.groups[-1]
-        return [(sum(sizes[:k]), size) for k, size in enumerate(sizes)]
 
     @property
     def tree(self) -> SignalTree:

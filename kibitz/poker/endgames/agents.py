@@ -1,4 +1,4 @@
-"""Search in poker for two: a strategy, and from a round on endgames that are solved when they come up.
+"""Search in two-player poker: a strategy, and from a round on endgames that are solved when they come up.
 
     search(PATH)                          the last round, for a second each
     search(PATH, from=3, seconds=2)       from the third round on
@@ -29,8 +29,8 @@ from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import View, view_of
 from kibitz.play.compiled import Compiled
 from kibitz.play.search import Search
-from kibitz.poker.endgames.endgames import Safe, Solved, solved
-from kibitz.poker.endgames.seen import Seen
+from kibitz.poker.endgames.endgames import EndgameStrategy, Safe, solved
+from kibitz.poker.endgames.hand_rows import HandRows
 from kibitz.poker.endgames.subgame import Endgame, betting_below
 from kibitz.poker.rules import betting
 from kibitz.poker.rules.cards import cards_of
@@ -68,14 +68,14 @@ class PokerSubgames:
     def __init__(self, base: Compiled, from_round: int, seconds: float, iterations: int, safe: bool) -> None:
         rules = base.machine.rules
         if not isinstance(rules, Poker) or rules.players != 2 or rules.definition.hole > 2:
-            raise SpecError("search solves endgames of poker for two, with hands of one card or two")
+            raise SpecError("search solves endgames of two-player poker, with hands of one card or two")
         last = rules.definition.rounds
         begin = from_round or last
         if not 2 <= begin <= last:
             raise SpecError(f"search: from is a round, 2 to {last}, not {from_round}")
         if not isinstance(safe, bool):
             raise SpecError("search: safe is true or false")
-        self.rules, self.base, self.seen, self.level = rules, base, Seen(base), begin - 1
+        self.rules, self.base, self.hand_rows, self.level = rules, base, HandRows(base), begin - 1
         self.limit: dict[str, Any] = {"iterations": iterations} if iterations else {"seconds": seconds}
         self.safe = safe
         self._check_size()
@@ -99,75 +99,58 @@ class PokerSubgames:
 
     def root(self, public: Sequence[str]) -> tuple[str, ...] | None:
         """The public history up to the cards of the round; a round without cards begins after what ended the last."""
-        at = self._begin(public)
-        return None if at is None else tuple(public[:at])
+        begun = self.begun(public)
+        return None if begun is None else tuple(public[: begun[0]])
 
-    def _begin(self, public: Sequence[str]) -> int | None:
+    def begun(self, public: Sequence[str]) -> tuple[int, str, list[tuple[int, ...]]] | None:
+        """(words before the round begins, the betting in them in letters, their cards by round) of a public history;
+        None if it does not come to the round."""
         definition = self.rules.definition
-        bets, at = betting.start(definition), 0
+        board: list[tuple[int, ...]] = [()] * definition.rounds
+        bets, at, done = betting.start(definition), 0, ""
         while True:
             while bets.turn == CHANCE:
                 if definition.board[bets.round]:
                     if at == len(public):
                         return None
-                    at += 1
+                    board[bets.round], at = tuple(cards_of(public[at])), at + 1
+                done += "/" * (bets.round > 0)
                 bets = betting.deal(definition, bets)
-            if bets.turn == TERMINAL:
+            if bets.turn != TERMINAL and bets.round == self.level:
+                return at, done, board
+            if bets.turn == TERMINAL or at == len(public):
                 return None
-            if bets.round == self.level:
-                return at
-            if at == len(public):
-                return None
-            bets, at = betting.act(definition, bets, public[at]), at + 1
+            bets, done, at = betting.act(definition, bets, public[at]), done + betting.letters(public[at]), at + 1
 
     def solve(self, root: tuple[str, ...]) -> PokerSolution:
         return PokerSolution(self, root)
 
     # What the strategy leads to
 
-    def read(self, root: Sequence[str]) -> tuple[str, list[tuple[int, ...]]]:
-        """(betting in letters, cards of each round) of a public history that ends where a round begins."""
-        definition = self.rules.definition
-        board: list[tuple[int, ...]] = [()] * definition.rounds
-        bets, done, words = betting.start(definition), "", list(root)
-        while True:
-            while bets.turn == CHANCE:
-                if definition.board[bets.round]:
-                    board[bets.round] = tuple(cards_of(words.pop(0)))
-                done += "/" * (bets.round > 0)
-                bets = betting.deal(definition, bets)
-            if bets.round == self.level:
-                return done, board
-            action = words.pop(0)
-            bets, done = betting.act(definition, bets, action), done + betting.letters(action)
-
     def ranges(self, node: int, board: list[tuple[int, ...]], hands: NDArray[np.uint8]) -> Floats:
         """[2, H]  how likely each seat does what it did, by hand, up to a factor: the likeliest has 1."""
         tree = self.rules.betting
-        found, text = np.ones((2, len(hands))), tree.text
+        reach, text = np.ones((2, len(hands))), tree.text
         while tree.parent[node] >= 0:
             above = int(tree.parent[node])
             seat = int(tree.turn[above])
             if seat >= 0:
                 shown = tuple(card for cards in board[: int(tree.round[above]) + 1] for card in cards)
-                played = self.seen.on_board(seat, text[above], shown, hands)
-                width = played.shape[1]
-                found[seat] *= (1.0 - TREMBLE) * played[:, int(tree.action[node])] + TREMBLE / width
+                played = self.hand_rows.on_board(seat, text[above], shown, hands)
+                reach[seat] *= (1.0 - TREMBLE) * played[:, int(tree.action[node])] + TREMBLE / played.shape[1]
             node = above
-        scaled: Floats = found / found.max(axis=1, keepdims=True)
-        return scaled
+        return np.asarray(reach / reach.max(axis=1, keepdims=True))
 
     def within(self, endgame: Endgame, seat: int) -> Floats:
         """The strategy of a seat from the endgame on, by sequence; the other's is uniform."""
-        found = np.ones(endgame.sequences)
-        text = self.rules.betting.text
+        strategy, text = np.ones(endgame.sequences), self.rules.betting.text
         for segment, k, node in endgame.decisions():
             if self.rules.betting.turn[node] == seat:
                 here = endgame.cards.rounds[int(endgame.levels[segment])]
-                rows = self.seen.rows(seat, text[node], here.boards[here.board_of_class], here.hand)
-                found[endgame.sequences_at(seat, segment, k)] = rows.T
-        endgame._normalise(found, found)
-        return found
+                rows = self.hand_rows.rows(seat, text[node], here.boards[here.board_of_class], here.hand)
+                strategy[endgame.sequences_at(seat, segment, k)] = rows.T
+        endgame._normalise(strategy, strategy)
+        return strategy
 
 
 class PokerSolution:
@@ -175,8 +158,10 @@ class PokerSolution:
 
     def __init__(self, of: PokerSubgames, root: tuple[str, ...]) -> None:
         self.of = of
-        self.done, self.board = of.read(root)
-        self._solved: dict[int, Solved] = {}
+        begun = of.begun(root)
+        assert begun is not None
+        _, self.done, self.board = begun
+        self._solved: dict[int, EndgameStrategy] = {}
 
     @cached_property
     def endgame(self) -> Endgame:
@@ -194,7 +179,7 @@ class PokerSolution:
         text = self.of.rules.betting.text
         return {text[node]: node for _, _, node in self.endgame.decisions()}
 
-    def solution(self, seat: int) -> Solved:
+    def solution(self, seat: int) -> EndgameStrategy:
         key = seat if self.of.safe else 0
         if key not in self._solved:
             safe = None
@@ -211,15 +196,14 @@ class PokerSolution:
         shown = [card for cards in board for card in cards]
         first = [card for cards in self.board[: self.of.level + 1] for card in cards]
         row = self.solution(view.seat).row(view.seat, node, [*first, *shown[len(first) :]], hand)
-        found: list[float] = (row / row.sum()).tolist()
-        return found
+        return list(map(float, row / row.sum()))
 
 
-# What it is worth
+# Its value
 
 
 @dataclass(frozen=True)
-class Gain:
+class PokerSearchGain:
     """What search wins from the strategy that it stands on, in chips a hand."""
 
     score: Score
@@ -227,7 +211,7 @@ class Gain:
     seconds: float  # of solving, in all
 
 
-def gain(search: PokerSearch, hands: int, seed: int = 0) -> Gain:
+def gain(search: PokerSearch, hands: int, seed: int = 0) -> PokerSearchGain:
     """What search wins from its own strategy, the luck of cards left out.
 
     Hands are played by the strategy alone until an endgame begins. There all hands that both may hold are weighed: what
@@ -236,7 +220,7 @@ def gain(search: PokerSearch, hands: int, seed: int = 0) -> Gain:
     """
     of, base = search.subgames, search.base
     assert isinstance(of, PokerSubgames)
-    rules, machine, found, endgames, seconds = of.rules, base.machine, [], 0, 0.0
+    rules, machine, won, endgames, seconds = of.rules, base.machine, list[float](), 0, 0.0
     for number in range(hands):
         hand = machine.hand(seed, number)
         state, numbers, root = hand.start(), draws(hand.after), None
@@ -249,7 +233,7 @@ def gain(search: PokerSearch, hands: int, seed: int = 0) -> Gain:
             if root is None:
                 state = rules.after(state, view.choices[chosen(base.act(view), next(numbers))])
         if root is None:
-            found.append(0.0)
+            won.append(0.0)
             continue
         endgames += 1
         solution = of.solve(root)
@@ -257,14 +241,14 @@ def gain(search: PokerSearch, hands: int, seed: int = 0) -> Gain:
         before = np.empty(endgame.sequences)
         for seat in (0, 1):
             before[cut[seat] : cut[seat + 1]] = of.within(endgame, seat)[cut[seat] : cut[seat + 1]]
-        value, won = endgame.measure_weights(before).value, 0.0
+        value, gained = endgame.measure_weights(before).value, 0.0
         for seat in (0, 1):
             answer, after = solution.solution(seat), before.copy()
             seconds += answer.seconds / (1 if of.safe else 2)
             after[cut[seat] : cut[seat + 1]] = answer.strategy[cut[seat] : cut[seat + 1]]
-            won += float(endgame.measure_weights(after).value[seat] - value[seat]) / 2
-        found.append(won / endgame.mass)
-    return Gain(scored(hands, sum(found), sum(each * each for each in found)), endgames, seconds)
+            gained += float(endgame.measure_weights(after).value[seat] - value[seat]) / 2
+        won.append(gained / endgame.mass)
+    return PokerSearchGain(scored(hands, sum(won), sum(each * each for each in won)), endgames, seconds)
 
 
 AGENTS = {"search": (PokerSearch, "the strategy, and from a round on solutions of what is left, with all hands")}

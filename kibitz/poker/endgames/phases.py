@@ -10,7 +10,7 @@ nobody bets any more. Or play goes on by *statistics*: how often each action was
 round with each bucket, however the betting came there. Either is a strategy for the later rounds, so phase I is the
 whole game with these frozen; with roll-outs they need not even be walked, as who wins is known bucket by bucket.
 
-Phase II is what comes after, with phase I frozen. Here it is solved offline and whole, within the same buckets; who
+Phase II is what comes after, with phase I frozen. Here it is solved offline and whole, with the same buckets; who
 solves it at the table instead, on the cards that came, begins with `beliefs`: how likely each hand is, by Bayes' rule,
 after what its owner did.
 """
@@ -50,11 +50,11 @@ TREMBLE = 0.01
 
 def first_rounds(game: Poker, rounds: int) -> Poker:
     """The betting of the first rounds alone. Who wins at its end is not for its own cards to say."""
-    given = game.definition
-    if not 1 <= rounds < given.rounds:
-        raise SolverError(f"phase I has from 1 to {given.rounds - 1} of the {given.rounds} rounds, not {rounds}")
-    by_round = {name: getattr(given, name)[:rounds] for name in ("raise_size", "first_player", "max_raises", "board")}
-    return Poker(replace(given, rounds=rounds, name="", **by_round), spec=f"{game.spec}, rounds 1 to {rounds}")
+    whole = game.definition
+    if not 1 <= rounds < whole.rounds:
+        raise SolverError(f"phase I has from 1 to {whole.rounds - 1} of the {whole.rounds} rounds, not {rounds}")
+    by_round = {name: getattr(whole, name)[:rounds] for name in ("raise_size", "first_player", "max_raises", "board")}
+    return Poker(replace(whole, rounds=rounds, name="", **by_round), spec=f"{game.spec}, rounds 1 to {rounds}")
 
 
 def rolled_out(game: Poker, buckets: HandBuckets, rounds: int, device: str = "cpu") -> BucketForm:
@@ -69,11 +69,11 @@ def rolled_out(game: Poker, buckets: HandBuckets, rounds: int, device: str = "cp
 def calling(layout: BucketLayout) -> Floats:
     """Nobody bets, nobody folds: what a roll-out is as a strategy, by infoset column."""
     views = views_of(layout)
-    found, actions = np.zeros(views.columns), views.betting.actions
+    probabilities, actions = np.zeros(views.columns), views.betting.actions
     for node in views.order.tolist():
         offer = actions[int(views.betting.actions_of[node])]
-        views.at(found, node)[:, offer.index("call") if "call" in offer else offer.index("check")] = 1.0
-    return found
+        views.at(probabilities, node)[:, offer.index("call") if "call" in offer else offer.index("check")] = 1.0
+    return probabilities
 
 
 def statistics(form: BucketForm, probabilities: Floats) -> Floats:
@@ -90,7 +90,7 @@ def statistics(form: BucketForm, probabilities: Floats) -> Floats:
         said = betting.text[node].rpartition("/")[2]
         key = int(betting.round[node]), int(betting.turn[node]), said, int(betting.actions_of[node])
         alike.setdefault(key, []).append(node)
-    found = np.zeros(views.columns)
+    frequencies = np.zeros(views.columns)
     for nodes in alike.values():
         rows = int(views.rows[nodes[0]])
         comes = np.stack([reach[at[node] : at[node] + rows] for node in nodes])  # [nodes, buckets]
@@ -98,8 +98,8 @@ def statistics(form: BucketForm, probabilities: Floats) -> Floats:
         played = np.stack([views.at(probabilities, node) for node in nodes])
         pooled = (comes[:, :, None] * played).sum(axis=0) / comes.sum(axis=0)[:, None]
         for node in nodes:
-            views.at(found, node)[:] = pooled
-    return found
+            views.at(frequencies, node)[:] = pooled
+    return frequencies
 
 
 def phase_one(
@@ -108,7 +108,7 @@ def phase_one(
     device: str = "cpu",
     **options: Any,
 ) -> Profile:  # fmt: skip
-    """Solve the first rounds. leaves: "rollout", or a profile within the same buckets, for statistics of its play.
+    """Solve the first rounds. leaves: "rollout", or a profile of the same buckets, for statistics of its play.
 
     The profile is one of the whole game: in later rounds it plays what phase I took for granted. options: of `solve`.
     """
@@ -120,14 +120,14 @@ def phase_one(
         later = statistics(form, _within(rules, leaves, buckets))
         rows = form.freeze(~_later(layout, rounds), later)
         answer = solve_through(form, solver, rows=rows, **options)
-        found, told = answer.probabilities, "statistics"
+        probabilities, kind = answer.probabilities, "statistics"
     elif leaves == ROLLOUT:
         small = rolled_out(rules, buckets, rounds, device)
         answer = solve_through(small, solver, **options)
-        found, told = lifted(layout, small, answer.probabilities, calling(layout)), ROLLOUT
+        probabilities, kind = lifted(layout, small, answer.probabilities, calling(layout)), ROLLOUT
     else:
         raise SolverError(f"leaves={leaves}: take rollout, or a profile whose play gives the statistics")
-    return _profile(rules, layout, found, answer, {"phase": 1, "rounds": rounds, "leaves": told})
+    return _profile(rules, layout, probabilities, answer, {"phase": 1, "rounds": rounds, "leaves": kind})
 
 
 def phase_two(
@@ -140,20 +140,20 @@ def phase_two(
     there would be no belief about hands, and any answer to who goes there would do.
     """
     rules = poker_of(game)
-    held = base_of(rules, first)
-    if len(held.buckets) != 1:
-        raise SolverError("phase I is a profile within one set of buckets: that of phase_one")
+    base = base_of(rules, first)
+    if len(base.buckets) != 1:
+        raise SolverError("phase I is a profile of one set of buckets: that of phase_one")
     if not 2 <= begin <= rules.definition.rounds:
         raise SolverError(f"phase II begins in one of the rounds 2 to {rules.definition.rounds}, not {begin}")
     if not 0.0 <= tremble < 1.0:
         raise SolverError(f"tremble={tremble:g} is a probability, below 1")
-    form = bucket_form(rules, held.buckets[0], device)
+    form = bucket_form(rules, base.buckets[0], device)
     later = _later(form, begin - 1)
     shaken = (1.0 - tremble) * first.probabilities + tremble * form.uniform()
     answer = solve_through(form, solver, rows=form.freeze(later, shaken), **options)
-    found = np.where(np.repeat(later, form.infosets.width), answer.probabilities, first.probabilities)
-    told = {"phase": 2, "begin": begin, "tremble": tremble, "first": first.sha256}
-    return _profile(rules, form, found, answer, told)
+    probabilities = np.where(np.repeat(later, form.infosets.width), answer.probabilities, first.probabilities)
+    meta = {"phase": 2, "begin": begin, "tremble": tremble, "first": first.sha256}
+    return _profile(rules, form, probabilities, answer, meta)
 
 
 def lifted(layout: BucketLayout, small: BucketLayout, first: Floats, later: Floats) -> Floats:
@@ -164,11 +164,11 @@ def lifted(layout: BucketLayout, small: BucketLayout, first: Floats, later: Floa
     kept = np.flatnonzero((betting.round < rounds) | ((betting.turn == CHANCE) & (betting.round == rounds)))
     if len(kept) != len(small.betting):
         raise GameError("the first rounds were made of another game")
-    found = later.copy()
+    probabilities = later.copy()
     for node, mine in enumerate(kept.tolist()):
         if small.betting.turn[node] >= 0:
-            big.at(found, mine)[:] = little.at(first, node)
-    return found
+            big.at(probabilities, mine)[:] = little.at(first, node)
+    return probabilities
 
 
 def _later(layout: BucketLayout, rounds: int) -> NDArray[np.bool_]:
@@ -191,21 +191,22 @@ def _within(game: Poker, profile: Profile, buckets: HandBuckets) -> Floats:
     return np.asarray(profile.probabilities, np.float64)
 
 
-def _profile(game: Poker, layout: BucketLayout, found: Floats, answer: Profile, phase: dict[str, Any]) -> Profile:
+def _profile(game: Poker, layout: BucketLayout, columns: Floats, answer: Profile, phase: dict[str, Any]) -> Profile:
+    """The profile of some probabilities by infoset column. answer: the solver's, whose meta goes with it."""
     kept = {name: answer.meta[name] for name in ("solver", "iterations", "seed") if name in answer.meta}
     gap = {f"phase_{name}": answer.meta[f"abstract_{name}"] for name in ("nash_conv", "value")
            if f"abstract_{name}" in answer.meta}  # fmt: skip
     meta = {"game": game.spec, "tree": layout.tree_digest, **kept, "abstraction": layout.abstraction, **gap, **phase}
-    return Profile(BucketInfosets(layout), found, meta)
+    return Profile(BucketInfosets(layout), columns, meta)
 
 
 def views_of(layout: BucketLayout) -> ViewLayout:
-    found = viewed(layout)
-    assert found is not None
-    return found
+    views = viewed(layout)
+    assert views is not None
+    return views
 
 
-# The seam
+# Between the phases
 
 
 def beliefs(game: Any, profile: Profile, betting: str, board: Sequence[int]) -> tuple[NDArray[np.int64], Floats]:
@@ -215,8 +216,8 @@ def beliefs(game: Any, profile: Profile, betting: str, board: Sequence[int]) -> 
     the chance that a seat holds a hand is its share among the hands that do not meet what the other holds.
     """
     rules = poker_of(game)
-    held = base_of(rules, profile)
-    views, tree = held.layout, rules.betting
+    base = base_of(rules, profile)
+    views, tree = base.layout, rules.betting
     if betting not in tree.text:
         raise GameError(f"no hand of {rules.spec} is bet {betting!r}")
     node = tree.text.index(betting)
@@ -234,7 +235,7 @@ def beliefs(game: Any, profile: Profile, betting: str, board: Sequence[int]) -> 
             level = int(tree.round[above])
             seen = cards[: int(sum(rules.definition.board[: level + 1]))]
             known = np.hstack([hands, np.broadcast_to(seen, (len(hands), len(seen)))])
-            bucket = held.buckets[int(views.of_node[above])].of(level, known)
+            bucket = base.buckets[int(views.of_node[above])].of(level, known)
             reach[seat] *= views.at(profile.probabilities, above)[bucket, int(tree.action[node])]
         node = above
     return hands, reach

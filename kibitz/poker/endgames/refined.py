@@ -1,4 +1,4 @@
-"""A strategy with its endgames solved again, all of them: what real-time solving is worth, exactly.
+"""A strategy with all its endgames solved again: the exact value of solving endgames in real time.
 
     better = refined(game, profile, 2)               # every endgame from round 2 on, plain
     better = refined(game, profile, 2, safe=True)
@@ -20,11 +20,11 @@ from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.choice import compact_form
 from kibitz.forms.profile import Profile
 from kibitz.poker.buckets.buckets import hand_buckets
-from kibitz.poker.endgames.endgames import Safe, Solved, solved
+from kibitz.poker.endgames.endgames import EndgameStrategy, Safe, solved
 from kibitz.poker.endgames.subgame import Endgame
-from kibitz.poker.exact.deal import Round
+from kibitz.poker.exact.deal import DealRound
+from kibitz.poker.exact.decisions import Decisions
 from kibitz.poker.exact.form import PokerForm
-from kibitz.poker.exact.rows import Decisions
 from kibitz.poker.resolve import form_of_profile
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.stitching.experts import poker_of
@@ -42,7 +42,7 @@ def refined(
     """The profile until round `begin` (counted from 1), and solutions of all endgames from there on.
 
     Ranges are those of the profile with a tremble: where it never goes there would be none. Of a safe solution both
-    seats have one of their own. on_endgame: is told how many are done, and how many there are.
+    seats have one of their own. on_endgame: called with how many are done, and how many there are.
     """
     rules = poker_of(game)
     form = compact_form(rules)
@@ -50,25 +50,25 @@ def refined(
         raise GameError("the profile must be one of the game as it is, without buckets: lift it first")
     if not 2 <= begin <= rules.definition.rounds:
         raise SolverError(f"endgames begin in one of the rounds 2 to {rules.definition.rounds}, not {begin}")
-    work = Work(rules, form, form.to_strategy(profile.probabilities), begin - 1, tremble)
-    found, spots = work.strategy.copy(), list(work.spots())
-    for number, (segment, board) in enumerate(spots):
-        spot = work.spot(segment, board)
+    work = Refinement(rules, form, form.to_strategy(profile.probabilities), begin - 1, tremble)
+    strategy, places = work.strategy.copy(), list(work.places())
+    for number, (segment, board) in enumerate(places):
+        root = work.root(segment, board)
         if safe:
             for seat in (0, 1):
-                answer = solved(spot.endgame, iterations=iterations, safe=Safe(seat, work.leaving(spot, seat)))
-                work.write(found, spot, answer, (seat,))
+                answer = solved(root.endgame, iterations=iterations, safe=Safe(seat, work.leaving(root, seat)))
+                work.write(strategy, root, answer, (seat,))
         else:
-            work.write(found, spot, solved(spot.endgame, iterations=iterations), (0, 1))
+            work.write(strategy, root, solved(root.endgame, iterations=iterations), (0, 1))
         if on_endgame is not None:
-            on_endgame(number + 1, len(spots))
-    told = {"endgames_from": begin, "safe": safe, "iterations": iterations, "tremble": tremble, "base": profile.sha256}
+            on_endgame(number + 1, len(places))
+    meta = {"endgames_from": begin, "safe": safe, "iterations": iterations, "tremble": tremble, "base": profile.sha256}
     kept = {name: profile.meta[name] for name in ("game", "tree") if name in profile.meta}
-    return Profile(profile.infosets, form._columns(found), {**kept, **told})
+    return Profile(profile.infosets, form.by_column(strategy), {**kept, **meta})
 
 
 def with_all_hands(game: Any, profile: Profile) -> Profile:
-    """A profile within buckets that name their path, as one of the game as it is: hands play as their buckets do."""
+    """A profile of perfect-recall buckets, as one of the game as it is: hands play as their buckets do."""
     rules = poker_of(game)
     form, small = compact_form(rules), form_of_profile(rules, profile)
     if small is None:
@@ -81,7 +81,7 @@ def with_all_hands(game: Any, profile: Profile) -> Profile:
 
 
 @dataclass(frozen=True)
-class Spot:
+class SubgameRoot:
     """An endgame of a whole game: where it begins, and what its hands are there."""
 
     endgame: Endgame
@@ -91,7 +91,7 @@ class Spot:
     scale: Floats  # [2]  what its ranges are to be multiplied by, to be reaches of the whole game
 
 
-class Work:
+class Refinement:
     """A strategy (by sequence) of a whole game, whose endgames begin in the round `level`, counted from 0."""
 
     def __init__(self, rules: Poker, form: PokerForm, strategy: Floats, level: int, tremble: float) -> None:
@@ -107,32 +107,31 @@ class Work:
         self.responses = [form.look(seat, trembling) for seat in (0, 1)]
         self.first = {int(nodes[0]): segment for segment, nodes in enumerate(form.segments.node)}
 
-    def spots(self) -> Iterator[tuple[int, int]]:
+    def places(self) -> Iterator[tuple[int, int]]:
         """(segment, board) of all endgames."""
         for segment in np.flatnonzero(self.form.levels == self.level).tolist():
             if self.rules.betting.turn[self.form.segments.node[segment][0]] >= 0:  # else all are in, and cards come
                 yield from ((segment, board) for board in range(len(self.form.cards.rounds[self.level].boards)))
 
-    def spot(self, segment: int, board: int) -> Spot:
+    def root(self, segment: int, board: int) -> SubgameRoot:
         here = self.form.cards.rounds[self.level]
         endgame = Endgame(self.rules, int(self.form.segments.node[segment][0]), here.boards[board].tolist())
         classes = _number(here, board)[tuple(endgame.hands.T)]
         ranges = np.stack([self.plan[before[segment][classes]] for before in self.before])
         scale = ranges.max(axis=1)
         endgame.ranges = ranges / scale[:, None]
-        return Spot(endgame, segment, board, classes, scale)
+        return SubgameRoot(endgame, segment, board, classes, scale)
 
-    def leaving(self, spot: Spot, seat: int) -> Floats:
+    def leaving(self, root: SubgameRoot, seat: int) -> Floats:
         """[H]  what hands of the other seat win at most against the strategy from there on, as the endgame counts."""
-        whole = self.responses[1 - seat][self.form.root_places(spot.segment)][spot.classes]
-        factor = spot.endgame.cards.chance[0] / self.form.cards.chance[self.level]
-        found: Floats = whole * factor / spot.scale[seat]
-        return found
+        whole = self.responses[1 - seat][self.form.root_places(root.segment)][root.classes]
+        factor = root.endgame.cards.chance[0] / self.form.cards.chance[self.level]
+        return np.asarray(whole * factor / root.scale[seat])
 
-    def write(self, strategy: Floats, spot: Spot, answer: Solved, seats: tuple[int, ...]) -> None:
+    def write(self, strategy: Floats, root: SubgameRoot, answer: EndgameStrategy, seats: tuple[int, ...]) -> None:
         """Put a solution where it belongs."""
-        endgame, form = spot.endgame, self.form
-        reps = self._reps(endgame, spot.board)
+        endgame, form = root.endgame, self.form
+        reps = self._reps(endgame, root.board)
         for inside, k, node in endgame.decisions():
             seat = int(form.betting.turn[node])
             if seat in seats:
@@ -144,7 +143,7 @@ class Work:
 
     def _reps(self, endgame: Endgame, board: int) -> list[tuple[Ints, Ints]]:
         """By round: (classes of the whole game on boards that go on from this one, their classes in the endgame)."""
-        found, boards = [], np.array([board])
+        rounds, boards = [], np.array([board])
         for level in range(self.level, self.form.definition.rounds):
             here = self.form.cards.rounds[level]
             if level > self.level:
@@ -157,13 +156,13 @@ class Work:
                 at = key[tuple(here.boards[b].tolist())]
                 hands = here.hand[here.board_class[b] : here.board_class[b + 1]]
                 theirs.append(_number(inside, at)[tuple(hands.T)])
-            found.append((own, np.concatenate(theirs)))
-        return found
+            rounds.append((own, np.concatenate(theirs)))
+        return rounds
 
 
-def _number(here: Round, board: int) -> Ints:
+def _number(here: DealRound, board: int) -> Ints:
     """[52] or [52, 52]  the class of a hand by its cards, the lower first, on a board; -1 where it meets the board."""
     low, high = here.board_hand[board], here.board_hand[board + 1]
-    found = np.full((52,) * here.hands.shape[1], -1, np.int64)
-    found[tuple(here.hands[low:high].T)] = here.hand_class[low:high]
-    return found
+    number = np.full((52,) * here.hands.shape[1], -1, np.int64)
+    number[tuple(here.hands[low:high].T)] = here.hand_class[low:high]
+    return number

@@ -103,16 +103,16 @@ class Endgame(PokerForm):
     def meeting(self, ranges: Floats) -> Floats:
         """[2, H]  for a hand of each seat: the weight of all that the other may hold."""
         hands = self.hands
-        found = np.empty(ranges.shape)
+        met = np.empty(ranges.shape)
         for seat in (0, 1):
             weight = ranges[1 - seat]
             by_card = np.zeros(52)
             for k in range(hands.shape[1]):
                 np.add.at(by_card, hands[:, k], weight)
-            found[seat] = weight.sum() - by_card[hands].sum(axis=1)
+            met[seat] = weight.sum() - by_card[hands].sum(axis=1)
             if hands.shape[1] == 2:  # the hand itself has been taken off twice
-                found[seat] += weight
-        return found
+                met[seat] += weight
+        return met
 
     def response(self, seat: int, strategy: NDArray[Any]) -> Floats:
         """[H]  what each hand of a seat wins at most, against the other's strategy (by sequence) and range."""
@@ -121,8 +121,7 @@ class Endgame(PokerForm):
     def rows_at(self, strategy: NDArray[Any], seat: int, node: int) -> NDArray[Any]:
         """[actions, classes]  what a seat does at a betting node of the whole game, on all boards of that round."""
         segment, k = self._where[node - self.root_node]
-        found: NDArray[Any] = strategy[self.sequences_at(seat, segment, k)]
-        return found
+        return np.asarray(strategy[self.sequences_at(seat, segment, k)])
 
     @cached_property
     def _where(self) -> dict[int, tuple[int, int]]:
@@ -146,7 +145,7 @@ class Endgame(PokerForm):
         if len(at) == 0:
             raise GameError("the board does not go on from that of the endgame")
         low, high = int(here.board_hand[at[0]]), int(here.board_hand[at[0] + 1])
-        found = np.flatnonzero((here.hands[low:high] == np.sort(np.array(hand, np.uint8))).all(axis=1))
-        if len(found) != 1:
+        same = np.flatnonzero((here.hands[low:high] == np.sort(np.array(hand, np.uint8))).all(axis=1))
+        if len(same) != 1:
             raise GameError("the hand meets the board")
-        return int(here.hand_class[low + int(found[0])])
+        return int(here.hand_class[low + int(same[0])])

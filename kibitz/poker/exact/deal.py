@@ -33,7 +33,7 @@ MOST_HANDS = 50_000_000  # on boards of one round, at some 60 bytes each
 
 
 @dataclass(frozen=True)
-class Round:
+class DealRound:
     """The boards of one betting round and the classes of hands on them. B boards, C classes, H hands on boards."""
 
     boards: NDArray[np.uint8]  # [B, cards so far]  one of each kind
@@ -66,7 +66,7 @@ class Deal:
     """All rounds of a game's cards."""
 
     definition: Definition
-    rounds: tuple[Round, ...]
+    rounds: tuple[DealRound, ...]
     chance: Floats  # [rounds]  probability of the opponent's hand and of the boards so far, for one's own hand
 
     @property
@@ -91,8 +91,8 @@ class Deal:
             groups = []
         sizes = [self.definition.hole, *(cards for cards in self.definition.board[: level + 1] if cards)]
         deck = deck_of(self.definition)
-        given = [card for group in groups for card in group]
-        if [len(group) for group in groups] != sizes or len(set(given)) < len(given) or not np.isin(given, deck).all():
+        named = [card for group in groups for card in group]
+        if [len(group) for group in groups] != sizes or len(set(named)) < len(named) or not np.isin(named, deck).all():
             example = self.text(level, 0, self.rounds[level].hand[0])
             raise GameError(f"{text!r} is not a hand and board of this round; they read {example!r}")
         wanted = np.array([card for group in groups[1:] for card in group], np.uint8)
@@ -116,17 +116,17 @@ def deck_of(definition: Definition) -> NDArray[np.uint8]:
 
 def least_classes(definition: Definition) -> list[int]:
     """For each round a number that the classes of hands reach or exceed: deals over renamings of suits."""
-    left, found = definition.ranks * definition.suits, []
+    left, counts = definition.ranks * definition.suits, []
     deals = math.comb(left, definition.hole)
     left -= definition.hole
     for cards in definition.board:
         deals *= math.comb(left, cards)
         left -= cards
-        found.append(max(1, deals // math.factorial(definition.suits)))
+        counts.append(max(1, deals // math.factorial(definition.suits)))
     if definition.hole == 1:  # on a board of the last round hands of one strength may be one class
-        before = found[-2] if len(found) > 1 else 1
-        found[-1] = max(before, found[-1] // math.comb(definition.ranks * definition.suits, 1))
-    return found
+        before = counts[-2] if len(counts) > 1 else 1
+        counts[-1] = max(before, counts[-1] // math.comb(definition.ranks * definition.suits, 1))
+    return counts
 
 
 def deal(definition: Definition, alike: bool = True) -> Deal:
@@ -140,7 +140,7 @@ def deal(definition: Definition, alike: bool = True) -> Deal:
         raise GameError(f"hands of {definition.hole} cards are not handled here: only of 1 or 2")
     deck = deck_of(definition)
     rename = renamings(definition.suits)
-    rounds: list[Round] = []
+    rounds: list[DealRound] = []
     # Of each board so far: its cards, the renamings that leave it alone, and how many boards it stands for.
     boards: list[tuple[tuple[int, ...], Ints, int, int]] = [((), np.arange(len(rename)), 0, 1)]
     total = [1]  # of each board: how many boards it stands for, over all rounds
@@ -168,7 +168,7 @@ def deal_on(definition: Definition, board: Sequence[int]) -> Deal:
     deck, one = deck_of(definition), np.zeros(1, np.int64)
     names = renamings(definition.suits)[:1]
     boards, total = [(tuple(int(card) for card in board), one, 0, 1)], [1]
-    rounds: list[Round] = []
+    rounds: list[DealRound] = []
     for number, cards in enumerate(definition.board):
         if number:
             boards = [
@@ -187,16 +187,16 @@ def _chances(definition: Definition, left: int, first: int) -> Floats:
     """[rounds]  probability of the other's hand and of the boards so far, for one's own hand. first: cards of the
     first round that are not known yet."""
     left -= definition.hole
-    found = [1.0 / math.comb(left, definition.hole)]
+    chances = [1.0 / math.comb(left, definition.hole)]
     left -= definition.hole
     for number, cards in enumerate([first, *definition.board[1:]]):
         step = 1.0 / math.comb(left, cards)
         left -= cards
         if number:
-            found.append(found[-1] * step)
+            chances.append(chances[-1] * step)
         else:
-            found[0] *= step
-    return np.array(found)
+            chances[0] *= step
+    return np.array(chances)
 
 
 def _check_work(definition: Definition, number: int, boards: int) -> None:
@@ -217,23 +217,23 @@ def _next(
 ) -> list[tuple[tuple[int, ...], Ints, int]]:
     """The cards that can come next, up to the renamings that leave the board alone: (cards, renamings, copies)."""
     left = [int(card) for card in deck if card not in board]
-    found: dict[tuple[int, ...], int] = {}
+    copies: dict[tuple[int, ...], int] = {}
     keeps: dict[tuple[int, ...], Ints] = {}
     for new in combinations(left, cards):
         images = np.sort(rename[group][:, list(new)], axis=1)
         order = np.lexsort(images.T[::-1])
         first = tuple(int(card) for card in images[order[0]])
-        found[first] = found.get(first, 0) + 1
+        copies[first] = copies.get(first, 0) + 1
         if new == first:
             keeps[first] = group[(images == np.array(first)).all(axis=1)]
-    return [(first, keeps[first], found[first]) for first in sorted(found)]
+    return [(first, keeps[first], copies[first]) for first in sorted(copies)]
 
 
 def _round(
     deck: NDArray[np.uint8], boards: list[tuple[tuple[int, ...], Ints, int, int]], total: list[int],
-    rename: NDArray[np.uint8], definition: Definition, before: Round | None, strength: Strength | None, alike: bool,
+    rename: NDArray[np.uint8], definition: Definition, before: DealRound | None, strength: Strength | None, alike: bool,
     known: int = 0,
-) -> Round:  # fmt: skip
+) -> DealRound:  # fmt: skip
     """Hands on each board, their classes, and in the last round which beat which. known: cards that nobody can hold."""
     hole = definition.hole
     board_class, board_hand = [0], [0]
@@ -287,7 +287,7 @@ def _round(
         board_class.append(board_class[-1] + len(kinds))
         board_hand.append(board_hand[-1] + len(hands))
     length = len(boards[0][0])
-    return Round(
+    return DealRound(
         boards=np.array([board for board, *_ in boards], np.uint8).reshape(len(boards), length),
         above=np.array([above for *_, above, _ in boards], np.int64),
         copies=np.array([copies for *_, copies in boards], np.float64),
@@ -310,7 +310,7 @@ def _alike(kinds: Ints, of: Ints, worth: Ints, earlier: Ints | None, above: int)
     return kinds[first], same.ravel()[of], worth[first]
 
 
-def _class_table(before: Round, hands: int, number: Ints) -> Ints:
+def _class_table(before: DealRound, hands: int, number: Ints) -> Ints:
     """[B, hands of the deck] -> class, for the boards of a round; -1 where a card is on the board."""
     table = np.full((len(before.boards), hands), -1, np.int64)
     board = np.repeat(np.arange(len(before.boards)), np.diff(before.board_hand))

@@ -9,17 +9,18 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.choice import needs_tree
+from kibitz.forms.programme import constraints_of
 from kibitz.forms.protocol import InfosetValues
-from kibitz.forms.treeplex import Treeplex
+from kibitz.forms.treeplex import Treeplex, treeplex_of_points
 from kibitz.poker.exact import parts, programme, values
+from kibitz.poker.exact.cfr_state import PokerCfrState
 from kibitz.poker.exact.deal import least_classes
+from kibitz.poker.exact.decisions import Decisions
 from kibitz.poker.exact.infosets import PokerInfosets
 from kibitz.poker.exact.layout import BYTES_PER_SEQUENCE
 from kibitz.poker.exact.operator import PokerOperator
 from kibitz.poker.exact.rows import PokerRows
-from kibitz.poker.exact.space import PokerSpace
 from kibitz.poker.exact.table import Buckets
-from kibitz.poker.exact.treeplex import treeplex
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.betting import betting_tree
 from kibitz.poker.rules.rules import Poker
@@ -31,17 +32,13 @@ Ints = NDArray[np.int64]
 class PokerForm(PokerOperator):
     """A two-player poker game for solvers: see `kibitz.forms.protocol` for what they ask."""
 
-    look_every = 20  # a look takes as long as several iterations
+    look_every = 20  # an evaluation takes as long as several iterations
     best_cfr = "dcfr+"  # it needed the fewest iterations on Rhode Island hold'em (`kibitz paper sandholm`)
     rehearsal = "poker(file=kuhn)"
     abstraction = ""
 
     def __repr__(self) -> str:
         return f"<PokerForm of {self.spec or 'a game without a name'}: {self.sequences:,} sequences>"
-
-    @property
-    def compact(self) -> PokerForm:
-        return self
 
     # Buckets.
 
@@ -56,12 +53,12 @@ class PokerForm(PokerOperator):
         """
         classes = classes or small.buckets
         assert self.buckets is None and classes is not None
-        found = np.ones(self.sequences, weights.dtype)
+        lifted = np.ones(self.sequences, weights.dtype)
         for segment, level in enumerate(self.levels.tolist()):
             for seat in (0, 1):
                 of_class = classes[seat][level]
-                found[self.sequences_of(seat, segment)] = weights[small.sequences_of(seat, segment)][:, of_class]
-        return found
+                lifted[self.sequences_of(seat, segment)] = weights[small.sequences_of(seat, segment)][:, of_class]
+        return lifted
 
     def infoset_values(self, probabilities: Floats) -> InfosetValues:
         """How likely play comes to each infoset, and what each action is worth there."""
@@ -69,20 +66,20 @@ class PokerForm(PokerOperator):
 
     # What solvers are made of.
 
-    def space(self, rows: Any, start: Floats | None) -> PokerSpace:
+    def cfr_state(self, rows: Any, start: Floats | None) -> PokerCfrState:
         """Where CFR keeps its numbers."""
         if rows is not None and not isinstance(rows, PokerRows):
             raise SolverError("a poker form has no row maps: give it buckets, or solve the game's tree")
-        return PokerSpace(self, start, rows=rows)
+        return PokerCfrState(self, start, rows=rows)
 
     def treeplex(self, seat: int) -> Treeplex:
         """The points of a seat, row by row."""
         self._remember()
-        return treeplex(self, seat)
+        return treeplex_of_points(Decisions(self, seat).points(), *self.seat_sequence[seat : seat + 2].tolist())
 
     def constraints(self, seat: int) -> tuple[Any, Floats]:
         """E and e of a seat in the linear programme."""
-        return programme.constraints(self, seat)
+        return constraints_of(Decisions(self, seat).points(), *self.seat_sequence[seat : seat + 2].tolist())
 
     def payoff_matrix(self) -> Any:
         """The payoffs to seat 0, own sequences by the other's: all that the form avoids, for small games."""
@@ -104,7 +101,7 @@ class PokerForm(PokerOperator):
 
     def check_parts(self, name: str, names: tuple[str, ...], part: Ints) -> None:
         """Refuse parts of which one of a seat leads into another."""
-        parts.check(self, name, names, part)
+        parts.check(self, [Decisions(self, seat).points() for seat in (0, 1)], name, names, part)
 
     # For a person.
 
@@ -154,11 +151,11 @@ def poker_form(game: Any, columns: int | None = None) -> PokerForm:
         raise GameError(f"{getattr(game, 'spec', '') or 'this game'} has no poker form: it is not poker for two")
     if columns is not None:
         _check_columns(game, columns)
-    held: PokerForm | None = game.__dict__.get("_poker_form")
-    if held is None:
-        held = PokerForm(game)
-        game.__dict__["_poker_form"] = held
-    return held
+    form: PokerForm | None = game.__dict__.get("_poker_form")
+    if form is None:
+        form = PokerForm(game)
+        game.__dict__["_poker_form"] = form
+    return form
 
 
 def infosets_of(definition: str, spec: str, columns: int) -> PokerInfosets:

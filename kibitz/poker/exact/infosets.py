@@ -58,13 +58,13 @@ class PokerInfosets(Infosets):
         """The form that they are infosets of."""
         return self._form
 
-    def seated(
+    def as_table(
         self, machine: Any, probabilities: NDArray[np.float64]
     ) -> tuple[str, NDArray[np.uint64], NDArray[np.float32]]:
-        """A profile as rows of a table: (the abstraction they are of, keys, values)."""
-        from kibitz.poker.exact.seated import VIEW, seated_rows
+        """A profile as a table: (the abstraction that its rows are of, keys, values)."""
+        from kibitz.poker.exact.as_table import VIEW, hand_rows
 
-        return VIEW, *seated_rows(machine, self, probabilities)
+        return VIEW, *hand_rows(machine, self, probabilities)
 
     def same(self, other: ProfileInfosets) -> bool:
         """Are these the infosets of one game, in one form?"""
@@ -185,18 +185,22 @@ class PokerInfosets(Infosets):
             if number is None or int(number[1]) >= rows:
                 raise GameError(f"{cards!r} is not a bucket of this round: they are 'bucket 0' to 'bucket {rows - 1}'")
             return start + place * rows + int(number[1])
-        found = form.cards.find(level, cards)
-        first = form.cards.rounds[level].board_class
-        board = int(np.searchsorted(first, found, side="right")) - 1
-        size = int(first[board + 1] - first[board])
-        return start + int(first[board]) * len(nodes) + place * size + found - int(first[board])
+        return self._of_class(seat, segment, place, form.cards.find(level, cards))
+
+    def _of_class(self, seat: int, segment: int, place: int, number: int) -> int:
+        """The infoset of a class of hands at a seat's node of a segment; without buckets."""
+        cards, nodes = self._form.cards.rounds[int(self._form.levels[segment])], self._nodes[seat][segment]
+        board = int(np.searchsorted(cards.board_class, number, side="right")) - 1
+        before, behind = (int(each) for each in cards.board_class[board : board + 2])
+        start = int(self._start[seat * len(self._form.segments.node) + segment])
+        return start + before * len(nodes) + place * (behind - before) + number - before
 
     def places(self, of_tree: Infosets) -> tuple[Ints, Ints, Ints]:
         """(infoset here, betting node, class of hands) of each infoset of the same game's tree.
 
         Infosets that differ by the names of suits, or by hands that are alike in the last round, are one here.
         """
-        form, segments = self._form, len(self._form.segments.node)
+        form = self._form
         if form.in_buckets:
             raise GameError("infosets of buckets are not those of the game's tree: lift the profile first")
         at: dict[tuple[int, str], tuple[int, int, int]] = {}  # (seat, betting) -> node, segment, place among its nodes
@@ -205,7 +209,7 @@ class PokerInfosets(Infosets):
                 for place, node in enumerate(nodes):
                     at[seat, form.betting.text[node]] = node, segment, place
         classes: dict[tuple[int, str], int] = {}
-        found = np.empty((3, len(of_tree.labels)), np.int64)
+        place_of = np.empty((3, len(of_tree.labels)), np.int64)
         for seat in range(of_tree.seats):
             for i in range(int(of_tree.seat_start[seat]), int(of_tree.seat_start[seat + 1])):
                 cards, _, betting = of_tree.labels[i].partition(":")
@@ -216,12 +220,8 @@ class PokerInfosets(Infosets):
                 if (level, cards) not in classes:
                     classes[level, cards] = form.cards.find(level, cards)
                 number = classes[level, cards]
-                held = form.cards.rounds[level]
-                board = int(held.board_of_class[number])
-                before, size = int(held.board_class[board]), int(held.board_class[board + 1] - held.board_class[board])
-                first = int(self._start[seat * segments + segment]) + before * len(self._nodes[seat][segment])
-                found[:, i] = first + place * size + number - before, node, number
-        return found[0], found[1], found[2]
+                place_of[:, i] = self._of_class(seat, segment, place, number), node, number
+        return place_of[0], place_of[1], place_of[2]
 
     @cached_property
     def _by_text(self) -> dict[str, int]:

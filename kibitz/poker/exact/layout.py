@@ -62,6 +62,7 @@ class PokerLayout:
         most_bytes = max(0, free_memory() - MARGIN) if most_bytes is None else most_bytes
         betting: BettingTree = game.betting
         self.betting, self.segments = betting, segments_of(betting, definition.rounds)
+        self.levels = self.segments.levels
         if cards is None:
             self._refuse(least_classes(definition), most_bytes, "at least ")
             cards = deal(definition)
@@ -105,24 +106,19 @@ class PokerLayout:
         widths = np.array([len(names) for names in self.betting.actions] + [0], np.int64)
         return widths[self.betting.actions_of]
 
-    @cached_property
-    def levels(self) -> Ints:
-        """The round of each segment."""
-        return np.repeat(np.arange(self.definition.rounds), np.diff(self.segments.round_segment))
-
     def _checked(self, buckets: Sequence[ArrayLike]) -> list[Ints]:
         """Buckets of a seat as arrays, if they are that."""
         if len(buckets) != len(self.cards.rounds):
             raise SolverError(f"buckets are given for each of the {len(self.cards.rounds)} rounds")
-        found = [np.asarray(of) for of in buckets]
-        for number, (round_, of) in enumerate(zip(self.cards.rounds, found, strict=True)):
+        arrays = [np.asarray(of) for of in buckets]
+        for number, (round_, of) in enumerate(zip(self.cards.rounds, arrays, strict=True)):
             whole = of.dtype.kind in "iu" and of.shape == (round_.classes,)
             if not whole or of.min() < 0 or len(np.unique(of)) != of.max() + 1:
                 raise SolverError(
                     f"round {number} has {round_.classes:,} classes of hands; each needs a bucket, numbered from 0 on "
                     "without gaps"
                 )
-        return [of.astype(np.int64) for of in found]
+        return [of.astype(np.int64) for of in arrays]
 
     @property
     def in_buckets(self) -> bool:
@@ -143,14 +139,14 @@ class PokerLayout:
     def _row_up(self) -> Ints | None:
         """[seats, rounds, most buckets]  the bucket before; None where classes of a bucket come from different ones."""
         assert self.buckets is not None
-        found = np.zeros((2, self.definition.rounds, int(self.table.rows.max())), np.int64)
+        row_up = np.zeros((2, self.definition.rounds, int(self.table.rows.max())), np.int64)
         for seat, of_seat in enumerate(self.buckets):
             for number in range(1, len(of_seat)):
                 before = of_seat[number - 1][self.cards.rounds[number].up]
-                found[seat, number][of_seat[number]] = before
-                if (found[seat, number][of_seat[number]] != before).any():
+                row_up[seat, number][of_seat[number]] = before
+                if (row_up[seat, number][of_seat[number]] != before).any():
                     return None
-        return found
+        return row_up
 
     @property
     def columns(self) -> int:
@@ -211,8 +207,8 @@ class PokerLayout:
         """[actions, rows]  the sequences of a seat's actions at node k of a segment."""
         first, table = self.first_node(segment), self.table
         children = first + table.children[first + k, : int(table.count[first + k])]
-        found: Ints = self.sequences_of(seat, segment)[table.action[children]]
-        return found
+        sequences: Ints = self.sequences_of(seat, segment)[table.action[children]]
+        return sequences
 
     def sequences_of(self, seat: int, segment: int) -> Ints:
         """[actions, rows]  the sequences of a seat in a segment, by class of its round or by bucket."""
@@ -225,5 +221,5 @@ class PokerLayout:
         cards = self.cards.rounds[level]
         size = np.diff(cards.board_class)[cards.board_of_class]
         before = cards.board_class[cards.board_of_class]
-        found: Ints = base + (width * before + action * size + np.arange(cards.classes) - before) * lanes + lane
-        return found
+        sequences: Ints = base + (width * before + action * size + np.arange(cards.classes) - before) * lanes + lane
+        return sequences

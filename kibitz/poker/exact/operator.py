@@ -2,7 +2,7 @@
 
 A gradient costs a few operations per class of hands and end of betting, where a payoff matrix would have one entry per
 pair of hands. Renaming suits changes nothing in the game, so a profile that does not look at their names loses nothing,
-and its best responses need not look either: gaps and values here are those of the whole game.
+and its best responses need not look either: NashConv and values here are those of the whole game.
 """
 
 from __future__ import annotations
@@ -41,30 +41,31 @@ class PokerOperator(PokerLayout):
         """Uniform probabilities by infoset column."""
         strategy = np.ones(self.sequences)
         self._normalise(strategy, strategy)
-        return self._columns(strategy)
+        return self.by_column(strategy)
 
     def to_strategy(self, probabilities: Floats) -> Floats:
         """Probabilities by infoset column -> by sequence; empty sequences get 1."""
-        from kibitz.poker.exact.kernels.plan import to_sequences
+        from kibitz.poker.exact.kernels.plan import turn_all
 
         strategy = np.ones(self.sequences)
         for seat in (0, 1):
-            self._share(to_sequences, seat, probabilities, strategy)
+            self._share(turn_all, seat, probabilities, strategy, False)
         return strategy
 
     def to_probabilities(self, weights: NDArray[Any]) -> Floats:
         """Nonnegative weights by sequence -> probabilities by infoset column; uniform where there is no weight."""
         strategy = np.empty(self.sequences)
         self._normalise(weights, strategy)
-        return self._columns(strategy)
+        return self.by_column(strategy)
 
-    def _columns(self, strategy: Floats) -> Floats:
-        from kibitz.poker.exact.kernels.plan import to_columns
+    def by_column(self, strategy: Floats) -> Floats:
+        """By sequence -> by infoset column."""
+        from kibitz.poker.exact.kernels.plan import turn_all
 
-        found = np.empty(self.sequences - 2)
+        columns = np.empty(self.sequences - 2)
         for seat in (0, 1):
-            self._share(to_columns, seat, strategy, found)
-        return found
+            self._share(turn_all, seat, strategy, columns, True)
+        return columns
 
     def _normalise(self, weights: NDArray[Any], strategy: NDArray[Any]) -> None:
         from kibitz.poker.exact.kernels.plan import normalise
@@ -73,10 +74,10 @@ class PokerOperator(PokerLayout):
             self._share(normalise, seat, weights, strategy)
 
     def _share(self, kernel: Any, *arguments: Any) -> None:
-        """Call a kernel on the cores, each thread with room to work in. A small form is done before threads meet."""
+        """Call a kernel on the cores, a workspace for each thread. A small form is done before threads meet."""
         self._crew.call(
             kernel, cores() if self.sequences > ONE_THREAD else 1,
-            lambda thread, threads, gate: kernel(self.table, *arguments, self.room(), thread, threads, gate),
+            lambda thread, threads, gate: kernel(self.table, *arguments, self.workspace(thread, threads, gate)),
         )  # fmt: skip
 
     @cached_property
@@ -95,9 +96,9 @@ class PokerOperator(PokerLayout):
         roots[:, : self.cards.rounds[0].classes] = self.ranges
         return roots, np.zeros((2, self.roots), dtype)
 
-    def room(self, dtype: Any = np.float64) -> Any:
-        """Working space for one thread."""
-        from kibitz.poker.exact.kernels.passes import Room
+    def workspace(self, thread: int, threads: int, gate: NDArray[np.int64], dtype: Any = np.float64) -> Any:
+        """What one thread works in."""
+        from kibitz.poker.exact.kernels.passes import PokerWorkspace
 
         table = self.table
         shape, lanes = (int(np.diff(table.group_node).max()), self._longest[0]), int(np.diff(table.group_lane).max())
@@ -105,9 +106,10 @@ class PokerOperator(PokerLayout):
         wide = shape if dtype == np.float64 else (0, 0)
         space = max(shape[1] + lanes, (int(np.diff(table.board_hand).max(initial=0)) + 53) * PAST)
         padded = (shape[0], shape[1] + PAST)
-        return Room(
+        return PokerWorkspace(
             np.zeros(padded, dtype), np.zeros(padded, dtype), np.zeros(wide, dtype), aligned(space, dtype),
             np.zeros(buckets, dtype), np.zeros((1, table.children.shape[1]), np.int32),
+            thread, threads, gate,
         )  # fmt: skip
 
     def plan(self, strategy: Floats) -> Floats:
@@ -168,8 +170,8 @@ class PokerOperator(PokerLayout):
             raise SolverError("hands of a bucket share rows: what each wins by itself is asked of the game as it is")
         roots, values = self.vectors()
         self._share(look, seat, weights, mean, roots[1 - seat], values[seat])
-        found: Floats = values[seat]
-        return found
+        best: Floats = values[seat]
+        return best
 
     def looked(self, seat: int, weights: NDArray[Any], mean: bool = False) -> float:
         """The same over all hands of a seat, each as likely as it is dealt and comes to the game."""
@@ -180,8 +182,8 @@ class PokerOperator(PokerLayout):
         """[classes]  where the numbers of a segment's beginning lie, without buckets."""
         group, lane = int(self.groups.group[segment]), int(self.groups.lane[segment])
         lanes, classes = len(self.groups.lanes[group]), self.cards.rounds[int(self.levels[segment])].classes
-        found: NDArray[np.int64] = int(self.table.group_root[group]) + np.arange(classes) * lanes + lane
-        return found
+        places: NDArray[np.int64] = int(self.table.group_root[group]) + np.arange(classes) * lanes + lane
+        return places
 
     def measure(self, probabilities: Floats) -> Measure:
         """Values and best responses, from probabilities by infoset column."""
@@ -218,10 +220,10 @@ class PokerOperator(PokerLayout):
         """(what a seat's best response gets, the probabilities with that response in its place)."""
         strategy = self.to_strategy(probabilities)
         pure = np.ones(self.sequences)
-        found = self.measure_weights(strategy, pure)
+        measured = self.measure_weights(strategy, pure)
         lo, hi = self.seat_sequence[seat : seat + 2]
         strategy[lo:hi] = pure[lo:hi]
-        return float(found.best[seat]), self._columns(strategy)
+        return float(measured.best[seat]), self.by_column(strategy)
 
     def best_plans(self, plan: Floats, done: int, count: int, step: float) -> None:
         """plan += step * (best responses - plan), `count` times; a step of 0 stands for 1/(t + 1)."""
@@ -239,6 +241,6 @@ class PokerOperator(PokerLayout):
 
 def aligned(count: int, dtype: Any) -> NDArray[Any]:
     """Zeros that begin with a cache line: a vector over two of them takes twice as long to read and to write."""
-    found = np.zeros(count + LINE // np.dtype(dtype).itemsize, dtype)
-    first = -found.ctypes.data % LINE // found.itemsize
-    return found[first : first + count]
+    padded = np.zeros(count + LINE // np.dtype(dtype).itemsize, dtype)
+    first = -padded.ctypes.data % LINE // padded.itemsize
+    return padded[first : first + count]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
+from kibitz.forms.treeplex import Points
 from kibitz.poker.exact.operator import PokerOperator
-from kibitz.poker.exact.rows import Decisions
 from kibitz.poker.rules.betting import BettingTree
 
 Ints = NDArray[np.int64]
@@ -18,8 +19,8 @@ Ints = NDArray[np.int64]
 def by_actions(form: Any, lists: list[list[set[str]]]) -> Ints:
     """[I] as `nodes_by_actions`. form: of poker, with the betting tree and infosets that know their betting nodes."""
     nodes, _ = form.infosets.order()
-    found: Ints = nodes_by_actions(form.betting, lists)[nodes]
-    return found
+    parts: Ints = nodes_by_actions(form.betting, lists)[nodes]
+    return parts
 
 
 def nodes_by_actions(betting: BettingTree, lists: list[list[set[str]]]) -> Ints:
@@ -45,9 +46,9 @@ def by_private(form: PokerOperator) -> tuple[list[str], Ints, Ints]:
     """(what seats can hold, [I] which of it, [I] betting round from 1)."""
     nodes, classes = form.infosets.order()
     level = form.betting.round[nodes].astype(np.int64)
-    held = [form.cards.text(0, int(form.cards.rounds[0].board_of_class[c]), hand)
+    texts = [form.cards.text(0, int(form.cards.rounds[0].board_of_class[c]), hand)
             for c, hand in enumerate(form.cards.rounds[0].hand)]  # fmt: skip
-    names, of_first = np.unique([form.game.private(f"{cards}:")[0] for cards in held], return_inverse=True)
+    names, of_first = np.unique([form.game.private(f"{cards}:")[0] for cards in texts], return_inverse=True)
     of_class = [of_first.astype(np.int64)]
     for cards in form.cards.rounds[1:]:
         of_class.append(of_class[-1][cards.up])
@@ -57,23 +58,21 @@ def by_private(form: PokerOperator) -> tuple[list[str], Ints, Ints]:
     return [str(name) for name in names], what, level + 1
 
 
-def check(form: PokerOperator, name: str, names: tuple[str, ...], part: Ints) -> None:
-    """Condition 3: no way from one part j >= 1 of a seat into another."""
-    width = form.infosets.width
-    here = form.to_strategy(np.repeat(part, width).astype(np.float64)).astype(np.int64)
+def check(form: Any, points: Sequence[Points], name: str, names: tuple[str, ...], part: Ints) -> None:
+    """Condition 3: no way from one part j >= 1 of a seat into another. points: by seat, its decisions from the root."""
+    here = form.to_strategy(np.repeat(part, form.infosets.width).astype(np.float64)).astype(np.int64)
     here[form.seat_sequence[:-1]] = 0
     entered = np.zeros(form.sequences, np.int64)
-    for seat in (0, 1):
-        tree = Decisions(form, seat)
-        for segment, k in tree.nodes():
-            after = tree.after(segment, k)
-            mine, before = here[after[0]], entered[tree.before(segment, k)]
+    for seat, of_seat in enumerate(points):
+        for before_all, after in of_seat:
+            mine, before = here[after[0]], entered[before_all]
             wrong = np.flatnonzero((mine > 0) & (before > 0) & (mine != before))
             if len(wrong):
-                node = int(form.segments.node[segment][k])
+                at = np.arange(form.sequences) == after[0, wrong[0]]
+                column = int(form.by_column(at.astype(np.float64)).argmax())
+                label = form.infosets.labels[int(np.searchsorted(form.infosets.first, column, side="right")) - 1]
                 raise GameError(
-                    f"{name} is not a grafting partition: seat {seat} comes from part {names[before[wrong[0]]]!r} "
-                    f"after {form.betting.text[node]!r} into part {names[mine[wrong[0]]]!r} (condition 3: stay, or go "
-                    "to the base)"
+                    f"{name} is not a grafting partition: seat {seat} comes from part {names[before[wrong[0]]]!r} into "
+                    f"part {names[mine[wrong[0]]]!r} at {label!r} (condition 3: stay, or go to the base)"
                 )
             entered[after] = np.where(mine > 0, mine, before)

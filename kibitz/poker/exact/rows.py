@@ -1,4 +1,4 @@
-"""Frozen rows on a poker form: which rows may move, and what the others play (as form.rows for the sequence form).
+"""Frozen rows on a poker form: which infosets are trainable, and what the others play (as `forms.rows` on trees).
 
 A frozen row acts as chance. With perfect recall that needs no kernel of its own. What a seat's own frozen moves
 contribute to the reach of an infoset is one number for all its histories, and neither regret matching nor a normalised
@@ -9,7 +9,6 @@ matching cannot move: its regrets are its probabilities times HUGE, beside which
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -18,79 +17,48 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError
 from kibitz.forms.protocol import Measure
+from kibitz.poker.exact.decisions import Decisions
 from kibitz.poker.exact.operator import PokerOperator
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 HUGE = 1e30  # far above any regret, far below the largest float32
 RENEW = 16  # frozen regrets are renewed after so many iterations, as discounts and rounding wear them down
 
 
-class Decisions:
-    """The decisions of a seat of a poker form without buckets, all boards of a round at once."""
+class MaskedRows:
+    """Which infosets of a form are trainable; the others are frozen at a base. I infosets, K columns, S sequences."""
 
-    def __init__(self, form: PokerOperator, seat: int) -> None:
-        self.form, self.seat = form, seat
-        self.root: list[Ints] = [np.zeros(0, np.int64)] * len(form.segments.node)  # last sequence before a segment
-        self.root[0] = np.full(form.cards.rounds[0].classes, int(form.seat_sequence[seat]))
-        self._known: dict[int, Ints] = {}
-        for segment, nodes in enumerate(form.segments.node):
-            for k, node in enumerate(nodes.tolist()):
-                if node in form.segments.exit:
-                    after = form.cards.rounds[int(form.levels[segment]) + 1]
-                    self.root[form.segments.exit[node]] = self.before(segment, k)[after.up]
+    mark = b"poker rows 1\0"  # before the fingerprint
 
-    def _sequences(self, segment: int) -> Ints:
-        """[actions, C] the sequences of a segment, by class."""
-        if segment not in self._known:
-            self._known[segment] = self.form.sequences_of(self.seat, segment)
-        return self._known[segment]
-
-    def before(self, segment: int, k: int) -> Ints:
-        """[C] the seat's last sequence before node k of a segment."""
-        table, node = self.form.table, self.form.first_node(segment)
-        slot = int(table.slot[self.seat, node + k])
-        found: Ints = self._sequences(segment)[int(table.action[node + slot])] if slot else self.root[segment]
-        return found
-
-    def after(self, segment: int, k: int) -> Ints:
-        """[actions, C] the sequences of the actions at node k."""
-        table, node = self.form.table, self.form.first_node(segment)
-        children = node + table.children[node + k, : int(table.count[node + k])]
-        found: Ints = self._sequences(segment)[table.action[children]]
-        return found
-
-    def nodes(self, up: bool = False) -> Iterator[tuple[int, int]]:
-        """(segment, k) of each node where the seat decides, from the root down or from the ends up."""
-        table = self.form.table
-        for segment in range(len(self.root))[:: -1 if up else 1]:
-            node = self.form.first_node(segment)
-            for k in range(len(self.form.segments.node[segment]))[:: -1 if up else 1]:
-                if table.turn[node + k] == self.seat:
-                    yield segment, k
-
-
-class PokerRows:
-    """Which infosets of a poker form may move; the others are frozen at a base. I infosets, K columns, S sequences."""
-
-    def __init__(self, form: PokerOperator, moves: Bools, base: Floats) -> None:
-        if form.buckets is not None:
-            raise SolverError("rows of buckets are not frozen one by one: freeze those of the game itself")
+    def __init__(self, form: Any, moves: Bools, base: Floats) -> None:
         if moves.shape != (form.points,) or base.shape != (form.columns,):
             raise SolverError(f"a mask has {form.points:,} infosets, and a base {form.columns:,} probabilities")
         self.form, self.moves, self.base = form, moves, base
         self.frozen = form.to_strategy(np.repeat(~moves, form.infosets.width).astype(np.float64)) > 0.5  # [S]
         self.frozen[form.seat_sequence[:-1]] = False
-        self.held = form.to_strategy(base)  # [S]
+        self.held: Floats = form.to_strategy(base)  # [S]
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of the mask, and of the base where it is read: checkpoints are held against it."""
-        content = hashlib.sha256(b"poker rows 1\0" + self.moves.tobytes())
+        """A fingerprint of the mask, and of the base where it is read: checkpoints are compared with it."""
+        content = hashlib.sha256(self.mark + self.moves.tobytes())
         content.update(np.where(self.frozen, self.held, 0.0).tobytes())
         return content.hexdigest()
+
+    def columns_of(self, strategy: Floats) -> Floats:
+        """A strategy by sequence -> by infoset column, with the base to the last bit."""
+        return np.where(np.repeat(self.moves, self.form.infosets.width), self.form.by_column(strategy), self.base)
+
+
+class PokerRows(MaskedRows):
+    """Trainable infosets of a poker form."""
+
+    def __init__(self, form: PokerOperator, moves: Bools, base: Floats) -> None:
+        if form.buckets is not None:
+            raise SolverError("rows of buckets are not frozen one by one: freeze those of the game itself")
+        super().__init__(form, moves, base)
 
     def hold(self, regret: NDArray[Any], strategy: NDArray[Any]) -> None:
         """Make frozen rows what regret matching cannot move."""
@@ -105,16 +73,15 @@ class PokerRows:
         return strategy
 
     def probabilities(self, weights: NDArray[Any]) -> Floats:
-        """The same by infoset column, with the base to the last bit."""
-        found = self.form._columns(self.filled(weights))
-        return np.where(np.repeat(self.moves, self.form.infosets.width), found, self.base)
+        """The same by infoset column."""
+        return self.columns_of(self.filled(weights))
 
     @cached_property
     def _trees(self) -> tuple[Decisions, Decisions]:
         return Decisions(self.form, 0), Decisions(self.form, 1)
 
     def measure(self, weights: NDArray[Any]) -> Measure:
-        """Values and best responses in the game in which frozen rows are chance: only rows that may move respond."""
+        """Values and best responses in the game in which frozen rows are chance: only trainable infosets respond."""
         form, strategy = self.form, self.filled(weights)
         plan = form.plan(strategy)
         value, best = np.zeros(2), np.zeros(2)
@@ -127,7 +94,7 @@ class PokerRows:
         return Measure(value, best, max(0.0, float((best - value).sum())))
 
     def _respond(self, seat: int, worth: Floats) -> float:
-        """The most that a seat gets with the rows that may move. `worth`, a gradient, is written over."""
+        """The most that a seat gets with its trainable infosets. `worth`, a gradient, is written over."""
         tree = self._trees[seat]
         for segment, k in tree.nodes(up=True):
             after = tree.after(segment, k)
@@ -138,11 +105,11 @@ class PokerRows:
         return float(worth[self.form.seat_sequence[seat]])
 
     def reached(self) -> Bools:
-        """[I] infosets that frozen moves let play come to; all others are learnt nothing of."""
+        """[I] infosets that frozen moves let play come to; nothing is learnt of the others."""
         form = self.form
-        found = np.ones(form.points, bool)
+        reached = np.ones(form.points, bool)
         if (self.held[self.frozen] > 0.0).all():
-            return found
+            return reached
         plan = form.plan(np.where(self.frozen, self.held, 1.0)) > 0.0
         by_sequence = np.ones(form.sequences)
         for seat in (0, 1):
@@ -152,8 +119,8 @@ class PokerRows:
                 comes = plan[own.before(segment, k)] & _meets(form, level, plan[other.before(segment, k)])
                 by_sequence[own.after(segment, k)] = comes
         first = form.infosets.first[:-1]
-        found[:] = form._columns(by_sequence)[first] > 0.5
-        return found
+        reached[:] = form.by_column(by_sequence)[first] > 0.5
+        return reached
 
 
 def _meets(form: PokerOperator, level: int, classes: Bools) -> Bools:
@@ -168,6 +135,6 @@ def _meets(form: PokerOperator, level: int, classes: Bools) -> Bools:
     left = on_board[board] - with_card[board[:, None], cards.hands].sum(axis=1)
     if cards.hands.shape[1] == 2:
         left += wanted  # the very hand was taken off twice
-    found = np.zeros(cards.classes, bool)
-    found[cards.hand_class] = left > 0
-    return found
+    meets = np.zeros(cards.classes, bool)
+    meets[cards.hand_class] = left > 0
+    return meets

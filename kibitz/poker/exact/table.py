@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.games.protocol import CHANCE, TERMINAL
-from kibitz.poker.exact.deal import Deal, Round
+from kibitz.poker.exact.deal import Deal, DealRound
 from kibitz.poker.rules.betting import BettingTree
 
 if TYPE_CHECKING:
@@ -30,6 +30,11 @@ class Segments:
     node: list[Ints]  # by segment: its nodes of the betting tree in preorder, exits and ends among them
     exit: dict[int, int]  # node of the betting tree -> the segment that begins after it
 
+    @property
+    def levels(self) -> Ints:
+        """The round of each segment."""
+        return np.repeat(np.arange(len(self.round_segment) - 1), np.diff(self.round_segment))
+
 
 def segments_of(betting: BettingTree, rounds: int) -> Segments:
     """Cut where cards of the board come."""
@@ -40,7 +45,7 @@ def segments_of(betting: BettingTree, rounds: int) -> Segments:
     root = 0
     while betting.turn[root] == CHANCE and betting.round[root] == 0:  # cards of the board before the first round
         root = children[root][0]
-    level, first, found = [root], [0], []
+    level, first, subtrees = [root], [0], []
     exits: dict[int, int] = {}
     for _ in range(rounds):
         upcoming: list[int] = []
@@ -54,13 +59,13 @@ def segments_of(betting: BettingTree, rounds: int) -> Segments:
                     exits[node] = len(upcoming) - 1
                 else:
                     stack.extend(reversed(children[node]))
-            found.append(np.array(nodes, np.int64))
-        first.append(len(found))
+            subtrees.append(np.array(nodes, np.int64))
+        first.append(len(subtrees))
         for node in exits:
             if betting.round[node] == len(first) - 1:
-                exits[node] += len(found)
+                exits[node] += len(subtrees)
         level = upcoming
-    return Segments(np.array(first, np.int64), found, exits)
+    return Segments(np.array(first, np.int64), subtrees, exits)
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,7 @@ def _shape(betting: BettingTree, nodes: Ints) -> bytes:
     return np.stack((betting.turn[nodes].astype(np.int64), ended.astype(np.int64), above, action)).tobytes()
 
 
-class Sizes(NamedTuple):
+class TableSizes(NamedTuple):
     """How long arrays over a table are."""
 
     sequences: int  # of both seats, their empty ones with them
@@ -133,7 +138,7 @@ class Sizes(NamedTuple):
 
 def table_of(
     betting: BettingTree, segments: Segments, groups: Groups, deal: Deal, buckets: Buckets | None = None
-) -> tuple[PokerTable, Sizes]:
+) -> tuple[PokerTable, TableSizes]:
     """The arrays that kernels read."""
     from kibitz.poker.exact.kernels.passes import PokerTable
 
@@ -158,7 +163,8 @@ def table_of(
     )  # fmt: skip
     most = np.array([int(np.diff(r.board_class).max()) for r in deal.rounds])[level] * lanes
     rows = cards["rows"].max(axis=0)[level] * lanes
-    return table, Sizes(second + 1 + int(lengths[1].sum()), second, int(wide.sum()), int(most.max()), int(rows.max()))
+    sequences = second + 1 + int(lengths[1].sum())
+    return table, TableSizes(sequences, second, int(wide.sum()), int(most.max()), int(rows.max()))
 
 
 def nodes_of(betting: BettingTree, segments: Segments, groups: Groups, chance: NDArray[np.float64]) -> dict[str, Any]:
@@ -245,9 +251,9 @@ def _stakes(betting: BettingTree, node: int) -> NDArray[np.float64]:
     if not folded.any():
         return np.full(2, float(paid.min()))  # what one paid above the other comes back
     loser = int(folded.argmax())
-    found = np.full(2, float(paid[loser]))
-    found[loser] *= -1.0
-    return found
+    stakes = np.full(2, float(paid[loser]))
+    stakes[loser] *= -1.0
+    return stakes
 
 
 def _cards(deal: Deal, buckets: Buckets | None) -> dict[str, Any]:
@@ -267,7 +273,7 @@ def _cards(deal: Deal, buckets: Buckets | None) -> dict[str, Any]:
         up.append(r.up + class_start[i])
         carry.append(r.share / rounds[i].share[r.up])
     none = np.zeros(0, np.uint32)
-    found: dict[str, Any] = {
+    arrays: dict[str, Any] = {
         "round_board": board_start,
         "board_class": _joined([r.board_class for r in rounds], class_start),
         "board_child": np.concatenate(child).astype(np.int64),
@@ -286,9 +292,9 @@ def _cards(deal: Deal, buckets: Buckets | None) -> dict[str, Any]:
     }
     if deal.definition.hole == 1:
         hands = {"board_hand": np.zeros(1, np.int64), "hand_class": none, "hand_card": np.zeros((0, 2), np.uint8)}
-        return {**found, **hands, "hand_high": none, "class_hand": none}
+        return {**arrays, **hands, "hand_high": none, "class_hand": none}
     return {
-        **found,
+        **arrays,
         "board_hand": _joined([r.board_hand for r in rounds], hand_start),
         "hand_class": np.concatenate(
             [r.hand_class - np.repeat(r.board_class[:-1], np.diff(r.board_hand)) for r in rounds]
@@ -299,14 +305,14 @@ def _cards(deal: Deal, buckets: Buckets | None) -> dict[str, Any]:
     }
 
 
-def _first_hands(round_: Round) -> Ints:
+def _first_hands(round_: DealRound) -> Ints:
     """[classes]  the first hand of each class, counted from the first of its board."""
     _, first = np.unique(round_.hand_class, return_index=True)
-    found: Ints = first - round_.board_hand[round_.board_of_class]
-    return found
+    hands: Ints = first - round_.board_hand[round_.board_of_class]
+    return hands
 
 
-def _ties(rounds: tuple[Round, ...]) -> dict[str, Any]:
+def _ties(rounds: tuple[DealRound, ...]) -> dict[str, Any]:
     """Strengths on each board: before the last round there is one, which nobody asks for."""
     first, starts = [], [0]
     for round_ in rounds:

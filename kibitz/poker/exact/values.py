@@ -1,4 +1,4 @@
-"""How likely play comes to each infoset of a poker form, and what each action is worth there."""
+"""The probability that play comes to each infoset of a poker form, and the value of each action there."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
 from kibitz.forms.protocol import InfosetValues, over
+from kibitz.poker.exact.decisions import Decisions
 from kibitz.poker.exact.operator import PokerOperator
 
 Floats = NDArray[np.float64]
@@ -37,7 +38,7 @@ def infoset_values(form: PokerOperator, first: Ints, probabilities: Floats) -> I
             np.add.at(weight, before, there)
             np.add.at(worth, before, (strategy[after] * worth[after]).sum(axis=0))
             weight[after] = there
-    columns = form._columns(reach), form._columns(worth), form._columns(weight)
+    columns = form.by_column(reach), form.by_column(worth), form.by_column(weight)
     return InfosetValues(columns[0][first[:-1]], over(columns[1], columns[2]))
 
 
@@ -62,17 +63,7 @@ def _paying_one(form: PokerOperator) -> PokerOperator:
 def _rows(form: PokerOperator, seat: int) -> Iterator[tuple[Ints, Ints, Floats]]:
     """A seat's decisions, from the first on, for all hands at once: (the sequences before [hands], the sequences that
     follow [actions, hands], the chance of a hand [hands] that is rounding)."""
-    table, segments = form.table, form.segments
-    root = {0: np.full(form.cards.rounds[0].classes, int(form.seat_sequence[seat]), np.int64)}
-    for segment, nodes in enumerate(segments.node):
-        level, node = int(form.levels[segment]), form.first_node(segment)
-        sequences, share = form.sequences_of(seat, segment), form.cards.rounds[level].share
-        for k, number in enumerate(nodes.tolist()):
-            slot = int(table.slot[seat, node + k])
-            before = sequences[int(table.action[node + slot])] if slot else root[segment]
-            if table.turn[node + k] == seat:
-                first = int(table.action[node + int(table.children[node + k, 0])])
-                after = sequences[first : first + int(table.count[node + k])]
-                yield before, after, ROUNDING / share.sum() * share
-            elif number in segments.exit:
-                root[segments.exit[number]] = before[form.cards.rounds[level + 1].up]
+    tree = Decisions(form, seat)
+    for segment, k in tree.nodes():
+        share = form.cards.rounds[int(form.levels[segment])].share
+        yield tree.before(segment, k), tree.after(segment, k), ROUNDING / share.sum() * share

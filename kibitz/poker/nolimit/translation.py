@@ -1,7 +1,7 @@
-"""A strategy of a game of fewer bets, at a table where every bet may be made.
+"""A strategy of a game with an action abstraction, at a table where every bet may be made.
 
-What all have done is read as a history of the game of fewer bets, action by action; the strategy is asked there, and
-its answer is turned into an action that is legal at the table.
+What all have done is read as a history of the abstract game, action by action; the strategy is asked there, and its
+answer is turned into an action that is legal at the table.
 
 What others do:
 
@@ -47,13 +47,12 @@ MOST_MEANINGS = 128  # of a history: the likeliest are kept
 CALL, FOLD = "call", "fold"
 
 
-class Base(Protocol):
-    """The agent that plays the game of fewer bets."""
+class AbstractGameAgent(Protocol):
+    """The agent that plays the game with the action abstraction."""
 
     @property
     def name(self) -> str: ...
-    def strategy(self, seat: int, infoset: str, actions: tuple[str, ...]) -> list[float]: ...
-    def silent(self, seat: int, infoset: str, actions: tuple[str, ...]) -> bool: ...
+    def answer(self, seat: int, infoset: str, actions: tuple[str, ...]) -> list[float] | None: ...  # None: no row
 
 
 class Meaning(NamedTuple):
@@ -65,9 +64,9 @@ class Meaning(NamedTuple):
 
 
 class Translated:
-    """One who plays a strategy of the game of fewer bets in `machine`, which has all of them; see above."""
+    """An agent that plays a strategy of an abstract game in `machine`, which has all bets; see above."""
 
-    def __init__(self, base: Base, fewer: Poker, machine: Machine) -> None:
+    def __init__(self, base: AbstractGameAgent, fewer: Poker, machine: Machine) -> None:
         rules: Any = machine.rules
         self.base, self.name, self.machine, self.game = base, base.name, machine, rules
         self.few, self.all = fewer.definition, rules.definition
@@ -86,27 +85,28 @@ class Translated:
         """A probability for each action: a mean over all meanings."""
         cards, _, done = view.infoset.partition(":")
         table, meanings = self.meanings(view.seat, cards, done)
-        found: dict[str, float] = {}
+        weights: dict[str, float] = {}
         fallen = total = 0.0
         for meaning in meanings:
             total += meaning.weight
             plan = self._plan(view.seat, cards, table, meaning)
             if plan is None:
                 fallen += meaning.weight
-                found[CALL] = found.get(CALL, 0.0) + meaning.weight
+                weights[CALL] = weights.get(CALL, 0.0) + meaning.weight
                 continue
             for action, _, p in plan:
-                found[action] = found.get(action, 0.0) + meaning.weight * p
+                weights[action] = weights.get(action, 0.0) + meaning.weight * p
         self.asked += 1
         self.unanswered += fallen >= total
         answer = [0.0] * len(view.actions)
-        for action, p in found.items():
+        for action, p in weights.items():
             answer[_place(view.actions, action)] += p / total
         return answer
 
     def meanings(self, seat: int, cards: str, done: str) -> tuple[Bets, list[Meaning]]:
         """(the bets at the table, all meanings of what led there) for a seat that has seen some cards."""
-        table, meanings = _dealt(self.all, betting.start(self.all), "")[0], [self._first()]
+        table = _dealt(self.all, betting.start(self.all), "")[0]
+        meanings = [Meaning(1.0, *_dealt(self.few, betting.start(self.few), ""))]
         for said in done.split("/"):
             for action in betting.words(said):
                 after: list[Meaning] = []
@@ -122,9 +122,6 @@ class Translated:
                 table = _dealt(self.all, betting.act(self.all, table, action), "")[0]
         return table, meanings
 
-    def _first(self) -> Meaning:
-        return Meaning(1.0, *_dealt(self.few, betting.start(self.few), ""))
-
     def _followed(self, old: Meaning, action: str, p: float) -> Meaning:
         assert old.bets is not None
         bets = betting.act(self.few, old.bets, action)
@@ -137,8 +134,8 @@ class Translated:
             if action == CALL:
                 yield self._fell(table, old)
             return
-        for made, meant, p in plan:
-            if made == action and p > 0.0:
+        for table_action, meant, p in plan:
+            if table_action == action and p > 0.0:
                 yield self._followed(old, meant, p)
 
     def _fell(self, table: Bets, old: Meaning) -> Meaning:
@@ -180,8 +177,7 @@ class Translated:
 
     def _answer(self, seat: int, infoset: str, offered: tuple[str, ...]) -> list[float] | None:
         if (seat, infoset) not in self._known:
-            silent = self.base.silent(seat, infoset, offered)
-            self._known[seat, infoset] = None if silent else self.base.strategy(seat, infoset, offered)
+            self._known[seat, infoset] = self.base.answer(seat, infoset, offered)
         return self._known[seat, infoset]
 
     def _seen(self, cards: str, number: int) -> str:

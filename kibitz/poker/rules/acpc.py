@@ -148,7 +148,7 @@ def parse(text: str, where: str | Path = "") -> Definition:
     """The definition in a text. where: the file it is from, for the name and for what is said of mistakes."""
     place = str(where) or "a .game text"
     betting: bool | None = None
-    found: dict[str, tuple[int, ...]] = {}
+    fields: dict[str, tuple[int, ...]] = {}
     bets: tuple[float, ...] = ()
     line_of: dict[str, int] = {}
     begun = ended = False
@@ -197,7 +197,7 @@ def parse(text: str, where: str | Path = "") -> Definition:
             for word in words[1:]:
                 if not (word.isascii() and word.isdigit() and len(word) <= 10 and int(word) <= MOST_CHIPS):
                     raise fail(number, f"{_SPELLING[key]}: {word[:40]!r} is not a number from 0 to {MOST_CHIPS:,}")
-            found[_KEYS[key][0]] = tuple(int(word) for word in words[1:])
+            fields[_KEYS[key][0]] = tuple(int(word) for word in words[1:])
     if not begun or not ended:
         raise fail(max(number, 1), f"the text ends without {'END GAMEDEF' if begun else 'GAMEDEF'}")
     if betting is None:
@@ -206,26 +206,26 @@ def parse(text: str, where: str | Path = "") -> Definition:
     lines = {_KEYS[key][0]: line for key, line in line_of.items()}
     needed = ["players", "rounds", "blinds", "suits", "ranks", "hole", "board", "raise_size" if betting else "stacks"]
     for field in needed:
-        if field not in found:
+        if field not in fields:
             why = f"{_SPELLING[_KEY_OF[field]]} is missing"
             raise fail(number, why + (": without limit, bets end with the stacks" if field == "stacks" else ""))
     single: dict[str, int] = {}
     for field in ("players", "rounds", "suits", "ranks", "hole"):
-        if len(found[field]) != 1:
-            raise fail(lines[field], f"{_SPELLING[_KEY_OF[field]]} is one number, not {len(found[field])}")
-        single[field] = found.pop(field)[0]
+        if len(fields[field]) != 1:
+            raise fail(lines[field], f"{_SPELLING[_KEY_OF[field]]} is one number, not {len(fields[field])}")
+        single[field] = fields.pop(field)[0]
         low, high = _RANGES[field]
         if not low <= single[field] <= high:  # before anything is made of that many parts
             raise fail(lines[field], f"{_SPELLING[_KEY_OF[field]]} should be {low} to {high}, not {single[field]}")
     rounds = single["rounds"]
-    first = found.get("first_player", (1,) * rounds)
+    first = fields.get("first_player", (1,) * rounds)
     if 0 in first:
         raise fail(lines["first_player"], "firstPlayer counts players from 1, so 0 is not a player")
     try:
         return Definition(
-            betting, single["players"], rounds, found.get("stacks"), found["blinds"], found.get("raise_size", ()),
-            tuple(seat - 1 for seat in first), found.get("max_raises", (NO_CAP,) * rounds),
-            single["suits"], single["ranks"], single["hole"], found["board"],
+            betting, single["players"], rounds, fields.get("stacks"), fields["blinds"], fields.get("raise_size", ()),
+            tuple(seat - 1 for seat in first), fields.get("max_raises", (NO_CAP,) * rounds),
+            single["suits"], single["ranks"], single["hole"], fields["board"],
             Path(where).name.removesuffix(".game") if where else "", bets,
         )  # fmt: skip
     except _Wrong as wrong:
@@ -234,16 +234,16 @@ def parse(text: str, where: str | Path = "") -> Definition:
 
 def sizes_of(words: Sequence[object]) -> tuple[float, ...]:
     """Sizes of bets, in pots: numbers, or their texts, and allin. A ValueError says what is wrong."""
-    found: list[float] = []
+    sizes: list[float] = []
     for word in words:
         text = word if isinstance(word, str) else repr(word)
         if text == ALL_IN or (isinstance(word, float) and math.isinf(word)):
-            found.append(math.inf)
+            sizes.append(math.inf)
         elif not isinstance(word, bool) and re.fullmatch(r"[0-9]{1,4}(\.[0-9]{0,6})?|\.[0-9]{1,6}", text):
-            found.append(float(text))
+            sizes.append(float(text))
         else:
             raise ValueError(f"{text[:40]!r} is no size of a bet, which is a number of pots, as 0.5, or {ALL_IN}")
-    return tuple(found)
+    return tuple(sizes)
 
 
 def size_text(size: float) -> str:

@@ -6,8 +6,8 @@ size; one without limit is named by all that the seat has put in after it, "r300
 the last raise of the round. Whoever has too few chips may put in all of them. A seat that is all in does not act; if
 no two seats can act after a round, the rest of the board is turned and there is a showdown.
 
-A definition may allow a few sizes of bets alone (`Definition.bets`, in pots, as the pot is after a call): the game of
-fewer bets. A size is rounded to whole chips, half up, and is brought to the nearest raise that is legal there; sizes
+A definition may allow a few sizes of bets alone (`Definition.bets`, in pots, as the pot is after a call): an action
+abstraction. A size is rounded to whole chips, half up, and is brought to the nearest raise that is legal there; sizes
 that come to the same are one action. So somebody who may raise at all has a raise, and all in is what a size comes to
 that the stack does not last for.
 
@@ -212,12 +212,12 @@ class BettingTree:
         """The betting so far, in the competition's letters: "crc/r", "r300c/"; "/" where a round's cards came."""
         spelled = [[letters(action) for action in offer] for offer in self.actions]
         offers = self.actions_of.tolist()
-        found = [""]
+        texts = [""]
         later = (self.round > 0).tolist()
         for parent, action in zip(self.parent.tolist()[1:], self.action.tolist()[1:], strict=True):
             offer = offers[parent]  # none: the parent is CHANCE
-            found.append(found[parent] + (spelled[offer][action] if offer >= 0 else "/" * later[parent]))
-        return found
+            texts.append(texts[parent] + (spelled[offer][action] if offer >= 0 else "/" * later[parent]))
+        return texts
 
 
 class _Level(NamedTuple):
@@ -372,7 +372,7 @@ def _too_large(game: Definition, size: str, limit: int) -> GameError:
     return GameError(
         f"the betting of {game.name or 'this poker game'} has {size}, and the limit is {limit:,}: give a larger limit= "
         "if there is memory for it, or a definition with fewer raises (maxRaises), smaller stacks or larger blinds"
-        + ("" if game.limit or game.bets else "; or fewer bets, as poker(file=..., bets=[0.5, 1, allin])")
+        + ("" if game.limit or game.bets else "; or an action abstraction, as poker(file=..., bets=[0.5, 1, allin])")
     )
 
 

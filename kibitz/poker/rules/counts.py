@@ -18,8 +18,8 @@ FULL_DECK = 52
 
 
 @dataclass(frozen=True)
-class Counts:
-    """By round, for all seats together; what is not known is None."""
+class PokerSize:
+    """Counts by round, for all seats together; what is not known is None."""
 
     hands: list[int]  # private cards and board that one seat can see
     classes: list[int] | None  # the same, suit-isomorphic ones counted once; of the whole deck alone
@@ -34,14 +34,14 @@ class Counts:
         return None if self.decisions is None or self.classes is None else _dot(self.decisions, self.classes)
 
 
-def counts_of(known: Definition, betting: Callable[[], BettingTree]) -> Counts:
+def counts_of(known: Definition, betting: Callable[[], BettingTree]) -> PokerSize:
     """The counts of a poker game. betting: lays its betting tree out, where that is not counted by rounds."""
     left, hands = known.ranks * known.suits - known.hole, [comb(known.ranks * known.suits, known.hole)]
     for number, cards in enumerate(known.board):
         so_far = hands[-1] * comb(left, cards)
         left -= cards
         hands = [so_far] if number == 0 else [*hands, so_far]
-    return Counts(hands, _classes(known), _decisions(known, betting))
+    return PokerSize(hands, _classes(known), _decisions(known, betting))
 
 
 def _classes(known: Definition) -> list[int] | None:
@@ -58,8 +58,7 @@ def _decisions(known: Definition, betting: Callable[[], BettingTree]) -> list[in
         tree = betting()
     except GameError:
         return None
-    found = np.bincount(tree.round[tree.turn >= 0], minlength=known.rounds)
-    return [int(count) for count in found]
+    return [int(count) for count in np.bincount(tree.round[tree.turn >= 0], minlength=known.rounds)]
 
 
 def _dot(one: list[int], two: list[int]) -> int:

@@ -17,7 +17,7 @@ from kibitz.poker.rules.acpc import Definition
 from kibitz.poker.rules.betting import BettingTree
 from kibitz.poker.rules.cards import Cards, cards_of, text_of
 from kibitz.poker.rules.rounds import EXIT, HALF, Rounds
-from kibitz.poker.rules.rows import RowLayout, Rows
+from kibitz.poker.rules.rows import RowLayout, RowPlan
 from kibitz.poker.rules.views import bucket_view, mixed_view, plain_view
 
 if TYPE_CHECKING:
@@ -63,16 +63,17 @@ class PokerMachine(Machine):
 
         if isinstance(abstraction, str) and abstraction in NAMES:
             return RowKeys(abstraction, plain_view(NAMES[abstraction]))
-        from kibitz.poker.buckets import buckets as made
+        from kibitz.poker.buckets.buckets import NAMES as BUCKETS
+        from kibitz.poker.buckets.buckets import hand_buckets, is_bucket_name
 
         if hasattr(abstraction, "of_node"):  # a layout of several views
-            return self._mixed(made, abstraction)
-        named = isinstance(abstraction, str) and abstraction.partition("(")[0].strip() in made.NAMES
-        if not named and (arrays is not None or not made.is_bucket_name(abstraction)):  # a file may not name a path
-            raise unknown(f"abstraction of {self.spec}", str(abstraction), [*self.abstractions, *made.NAMES])
-        buckets = made.hand_buckets(self.definition, abstraction)
+            return self._mixed(abstraction)
+        named = isinstance(abstraction, str) and abstraction.partition("(")[0].strip() in BUCKETS
+        if not named and (arrays is not None or not is_bucket_name(abstraction)):  # a file may not name a path
+            raise unknown(f"abstraction of {self.spec}", str(abstraction), [*self.abstractions, *BUCKETS])
+        buckets = hand_buckets(self.definition, abstraction)
         if not named:
-            self._check_again(made, buckets)
+            self._check_again(buckets)
         if arrays is not None and bytes(arrays.get(DIGEST, b"")).hex() != buckets.digest:
             raise GameError(f"{buckets.name} makes other buckets now than those that it was trained within")
         if buckets.digest not in self._views:
@@ -82,30 +83,32 @@ class PokerMachine(Machine):
             self._views[buckets.digest] = RowKeys(buckets.name, bucket_view(buckets), {DIGEST: fingerprint})
         return self._views[buckets.digest]
 
-    def row_view(self, rows: Rows, digests: Sequence[str] | None = None) -> tuple[RowLayout, RowKeys]:
+    def row_view(self, rows: RowPlan, digests: Sequence[str] | None = None) -> tuple[RowLayout, RowKeys]:
         """Rows that lie where their place and bucket say. digests: of the buckets that they were trained within."""
-        from kibitz.poker.buckets import buckets as made
+        from kibitz.poker.buckets.buckets import hand_buckets
 
         if not isinstance(self.betting, Rounds):
             raise GameError(f"{self.spec} has its betting as a tree, and rows by place need it by rounds")
-        every = [made.hand_buckets(self.definition, name) if name else None for name in rows.buckets]
+        every = [hand_buckets(self.definition, name) if name else None for name in rows.buckets]
         now = ["" if buckets is None else buckets.digest for buckets in every]
         if digests is not None and now != list(digests):
             changed = next(name for name, a, b in zip(rows.buckets, now, digests, strict=False) if a != b)
             raise GameError(f"{changed} makes other buckets now than those that it was trained within")
         layout = RowLayout(self.betting, rows, [None if buckets is None else buckets.counts for buckets in every])
-        held = [buckets for buckets in every if buckets is not None]
+        present = [buckets for buckets in every if buckets is not None]
         number = np.cumsum([buckets is not None for buckets in every]) - 1
-        keys = mixed_view(held, np.maximum(number, 0)[layout.part], layout.column)
+        keys = mixed_view(present, np.maximum(number, 0)[layout.part], layout.column)
         named = [name for name in rows.buckets if name]
         name = named[0] if len(named) == 1 else ", ".join(
             f"{part or 'elsewhere'}: {name}" for part, name in zip(("", *rows.parts), rows.buckets, strict=True) if name
         )  # fmt: skip
         return layout, RowKeys(name, keys, {DIGEST: np.frombuffer(bytes.fromhex("".join(now)), np.uint8)})
 
-    def _mixed(self, made: Any, layout: Any) -> RowKeys:
+    def _mixed(self, layout: Any) -> RowKeys:
         """Buckets that change from node to node of the betting."""
-        every = [made.hand_buckets(self.definition, view.name) for view in layout.views]
+        from kibitz.poker.buckets.buckets import hand_buckets
+
+        every = [hand_buckets(self.definition, view.name) for view in layout.views]
         for view, buckets in zip(layout.views, every, strict=True):
             if view.digest != buckets.digest:
                 raise GameError(
@@ -113,30 +116,33 @@ class PokerMachine(Machine):
                 )
         return RowKeys(layout.abstraction, mixed_view(every, layout.of_node))
 
-    def _check_again(self, made: Any, buckets: Any) -> None:
+    def _check_again(self, buckets: Any) -> None:
         """Refuse buckets that their name does not make again: a saved strategy could not be read."""
+        from kibitz.poker.buckets.buckets import NAMES as BUCKETS
+        from kibitz.poker.buckets.buckets import hand_buckets
+
         name = buckets.name
-        if name.partition("(")[0].strip() not in made.NAMES:
-            raise GameError(f"the buckets {name!r} have no name that makes them again: choose {', '.join(made.NAMES)}")
-        if made.hand_buckets(self.definition, name).digest != buckets.digest:
+        if name.partition("(")[0].strip() not in BUCKETS:
+            raise GameError(f"the buckets {name!r} have no name that makes them again: choose {', '.join(BUCKETS)}")
+        if hand_buckets(self.definition, name).digest != buckets.digest:
             raise GameError(f"the buckets are not what {name} makes now, so a saved strategy could not be read again")
 
     def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
         from kibitz.poker.rules.kernels.machine import keys
 
         states = np.zeros((len(infosets), WORDS), np.uint64)
-        held: dict[tuple[str, int], Words] = {}
+        dealt: dict[tuple[str, int], Words] = {}
         for i, text in enumerate(infosets):
             cards, _, done = str(text).partition(":")
             node = self.node_of(seat, done, str(text))
             level = int(self.betting.round[node & LOWER])
-            if (cards, level) not in held:
-                held[cards, level] = self._dealt(seat, level, cards, str(text))
-            states[i] = held[cards, level]
+            if (cards, level) not in dealt:
+                dealt[cards, level] = self._dealt(seat, level, cards, str(text))
+            states[i] = dealt[cards, level]
             states[i, 0] = node
-        found = np.zeros(len(states), np.uint64)
-        keys(self.game, view.keys, states, found)
-        return found
+        of_row = np.zeros(len(states), np.uint64)
+        keys(self.game, view.keys, states, of_row)
+        return of_row
 
     def part_of(self, seat: int, infoset: str) -> int:
         """The betting round."""
@@ -150,12 +156,12 @@ class PokerMachine(Machine):
 
         board: [N, cards so far]; hands: [N, private cards].
         """
-        found = np.zeros((len(hands), WORDS), np.uint64)
+        states = np.zeros((len(hands), WORDS), np.uint64)
         for first, cards in ((0, board), (sum(self.definition.board) + seat * self.definition.hole, hands)):
             for k in range(cards.shape[1]):
                 word, place = divmod(first + k, 10)
-                found[:, 1 + word] |= cards[:, k].astype(np.uint64) << np.uint64(6 * place)
-        return found
+                states[:, 1 + word] |= cards[:, k].astype(np.uint64) << np.uint64(6 * place)
+        return states
 
     def _dealt(self, seat: int, level: int, text: str, infoset: str) -> Words:
         """The words of the cards that an infoset names."""
@@ -163,14 +169,13 @@ class PokerMachine(Machine):
             groups = [cards_of(word) for word in text.split(" ")]
         except KeyError:
             groups = []
-        sizes = [self.definition.hole, *(cards for cards in self.definition.board[: level + 1] if cards)]
-        given: Cards = tuple(card for group in groups for card in group)
-        if [len(group) for group in groups] != sizes or len({*given} & {*self.definition.deck}) < sum(sizes):
+        sizes = [self.definition.hole, *(count for count in self.definition.board[: level + 1] if count)]
+        cards: Cards = tuple(card for group in groups for card in group)
+        if [len(group) for group in groups] != sizes or len({*cards} & {*self.definition.deck}) < sum(sizes):
             names = " and ".join(str(size) for size in sizes)
             raise GameError(f"{infoset!r} is no infoset of {self.spec}: groups of {names} cards are expected there")
-        every = np.array(given, np.uint8)[None]
-        found: Words = self.states(every[:, self.definition.hole :], every[:, : self.definition.hole], seat)[0]
-        return found
+        every = np.array(cards, np.uint8)[None]
+        return np.asarray(self.states(every[:, self.definition.hole :], every[:, : self.definition.hole], seat)[0])
 
     def node_of(self, seat: int, done: str, infoset: str = "") -> int:
         """The betting node at which a seat acts after some betting, as a word; infoset: where that was read."""
@@ -298,10 +303,10 @@ def game_of(betting: BettingTree | Rounds) -> tuple[PokerGame, int]:
     node[:, 3] = betting.round
     mark = np.ones(sum(definition.board) + players * definition.hole, np.uint64)
     mark[: sum(definition.board)] = np.repeat(np.arange(definition.rounds) + 2, definition.board)
-    made = PokerGame(
+    game = PokerGame(
         node, child.astype(np.uint32), betting.paid[ends].astype(np.float64), instance, carried.astype(np.float64),
         np.zeros(1, np.uint8), np.uint64(early), np.array(definition.deck, np.uint8),
         np.cumsum([0, *definition.board]).astype(np.uint64), mark, np.uint64(players), np.uint64(definition.hole),
         np.uint64(root),
     )  # fmt: skip
-    return made, depth
+    return game, depth

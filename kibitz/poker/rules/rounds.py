@@ -81,8 +81,7 @@ class Rounds:
     @cached_property
     def template(self) -> NDArray[np.int32]:
         """[I]  of each instance."""
-        found: NDArray[np.int32] = self.template_of[self.root]
-        return found
+        return np.asarray(self.template_of[self.root])
 
     @cached_property
     def _sizes(self) -> Ints:
@@ -162,25 +161,25 @@ def _opened(definition: Definition, level: int, folded: tuple[bool, ...]) -> Bet
 
 def _template(definition: Definition, begin: Bets) -> Template:
     """The betting of a round, in preorder."""
-    made = Template(begin.round, begin.folded, [], [], [], [], [], [])
+    template = Template(begin.round, begin.folded, [], [], [], [], [], [])
 
     def visit(bets: Bets) -> int:
         if bets.turn == CHANCE:
-            made.exits.append((bets.folded, bets.paid))
-            return -len(made.exits)
-        at = len(made.turn)
+            template.exits.append((bets.folded, bets.paid))
+            return -len(template.exits)
+        at = len(template.turn)
         offer = betting.actions(definition, bets) if bets.turn >= 0 else ()
-        made.turn.append(bets.turn)
-        made.actions.append(offer)
-        made.paid.append(bets.paid)
-        made.gone.append(bets.folded)
-        made.children.append([])
+        template.turn.append(bets.turn)
+        template.actions.append(offer)
+        template.paid.append(bets.paid)
+        template.gone.append(bets.folded)
+        template.children.append([])
         for action in offer:
-            made.children[at].append(visit(betting.act(definition, bets, action)))
+            template.children[at].append(visit(betting.act(definition, bets, action)))
         return at
 
     visit(begin)
-    return made
+    return template
 
 
 def _laid_out(

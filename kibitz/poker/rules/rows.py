@@ -1,4 +1,4 @@
-"""RowLayout: where each row of a strategy within buckets lies, for limit poker of any number of seats.
+"""RowLayout: the place of each row of a strategy of buckets, for limit poker of any number of players.
 
 A strategy sees a place of the betting (`kibitz.poker.rules.rounds`) through buckets. Its rows are columns of one
 array, seat by seat; the rows of a seat at a place lie bucket by bucket, and for a bucket all decisions of the seat lie
@@ -30,7 +30,7 @@ MOST_PARTS = 254
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowPlan:
     """Which rows there are, as files say it."""
 
     buckets: tuple[str, ...]  # names: outside of all parts, then of each part; "" where there are no rows
@@ -48,7 +48,7 @@ class Rows:
 class RowLayout:
     """Columns of all rows. counts: buckets by round, for each name of `rows` (None where it has no rows)."""
 
-    def __init__(self, rounds: Rounds, rows: Rows, counts: Sequence[Sequence[int] | None]) -> None:
+    def __init__(self, rounds: Rounds, rows: RowPlan, counts: Sequence[Sequence[int] | None]) -> None:
         self.rounds, self.rows = rounds, rows
         self.counts = [None if count is None else list(count) for count in counts]
         self.part: NDArray[np.uint8] = parts_of(rounds, rows.parts)
@@ -99,16 +99,16 @@ def parts_of(rounds: Rounds, parts: Sequence[str]) -> NDArray[np.uint8]:
                 after[child - EXIT] = within[node]
             else:
                 within[child] = within[node]
-    found = [within, after]
+    by_round = [within, after]
     for level in range(1, rounds.definition.rounds):
         begin, end = (int(x) for x in rounds.instances[level : level + 2])
         for place, number in roots.items():
             if begin <= place - early + 1 < end and place >= early:
-                found[-1][place - early + 1 - begin] = number
+                by_round[-1][place - early + 1 - begin] = number
         if level + 1 < rounds.definition.rounds:
             exits = np.diff(np.append(rounds.next[begin:end].astype(np.int64), int(rounds.instances[level + 2])))
-            found.append(np.repeat(found[-1], exits))
-    return np.concatenate(found)
+            by_round.append(np.repeat(by_round[-1], exits))
+    return np.concatenate(by_round)
 
 
 def _root(rounds: Rounds, text: str) -> int:
@@ -141,12 +141,12 @@ def _widths(rounds: Rounds) -> Ints:
     return np.concatenate([early, later[rounds.template[1:]]])
 
 
-def data_of(rows: Rows) -> dict[str, Any]:
+def data_of(rows: RowPlan) -> dict[str, Any]:
     """As files have it."""
     return {"buckets": list(rows.buckets), "parts": list(rows.parts), "outside": rows.outside, "inside": rows.inside}
 
 
-def rows_from(data: Any) -> Rows:
+def rows_from(data: Any) -> RowPlan:
     """What `data_of` wrote."""
-    return Rows(tuple(map(str, data["buckets"])), tuple(map(str, data["parts"])), int(data["outside"]),
+    return RowPlan(tuple(map(str, data["buckets"])), tuple(map(str, data["parts"])), int(data["outside"]),
                 int(data["inside"]))  # fmt: skip

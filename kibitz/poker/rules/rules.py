@@ -37,10 +37,10 @@ from kibitz.poker.rules.cards import Cards, cards_of, text_of
 if TYPE_CHECKING:
     from kibitz.games.leduc import Leduc
     from kibitz.games.machine import Machine
-    from kibitz.poker.rules.counts import Counts
+    from kibitz.poker.rules.counts import PokerSize
 
 
-class Hand(NamedTuple):
+class PokerHistory(NamedTuple):
     """Where a hand stands. Cards are rank * 4 + suit, and those that came together lie high to low."""
 
     turn: int
@@ -55,7 +55,7 @@ class Poker:
     """Poker by a definition.
 
     spec   how to call it again; a definition that is in no file has none
-    full   of a game of fewer bets: the definition that has all of them
+    full   of an action abstraction: the definition that has all bets
     """
 
     definition: Definition
@@ -84,7 +84,7 @@ class Poker:
         return Poker(self.full or replace(self.definition, bets=()), self._without(FEWER))
 
     def fewer(self, said: str) -> Poker | None:
-        """The game of fewer bets that a spec names, if all but its bets is this game; no file is opened for it."""
+        """The action abstraction that a spec names, if all but its bets is this game; no file is opened for it."""
         try:
             spec = specs.parse(said)
         except SpecError:
@@ -131,36 +131,36 @@ class Poker:
     def _start(self) -> Bets:
         return betting.start(self.definition)
 
-    def root(self) -> Hand:
-        return Hand(CHANCE, (), (), self._start, "")
+    def root(self) -> PokerHistory:
+        return PokerHistory(CHANCE, (), (), self._start, "")
 
-    def turn(self, state: Hand) -> int:
+    def turn(self, state: PokerHistory) -> int:
         return state.turn
 
-    def actions(self, state: Hand) -> tuple[str, ...]:
+    def actions(self, state: PokerHistory) -> tuple[str, ...]:
         return betting.actions(self.definition, state.bets)
 
-    def _left(self, state: Hand) -> list[int]:
+    def _left(self, state: PokerHistory) -> list[int]:
         """The cards that are still in the deck."""
         gone = {card for cards in (*state.hole, *state.board) for card in cards}
         return [card for card in self.definition.deck if card not in gone]
 
-    def _due(self, state: Hand) -> int:
+    def _due(self, state: PokerHistory) -> int:
         """How many cards come next."""
         if len(state.hole) < self.players:
             return self.definition.hole
         return self.definition.board[state.bets.round]
 
-    def chance(self, state: Hand) -> list[tuple[Action, float]]:
+    def chance(self, state: PokerHistory) -> list[tuple[Action, float]]:
         left, due = self._left(state), self._due(state)
         probability = 1 / comb(len(left), due)
         return [(text_of(cards), probability) for cards in combinations(left, due)]
 
-    def sample(self, state: Hand, rng: random.Random) -> Action:
+    def sample(self, state: PokerHistory, rng: random.Random) -> Action:
         """An outcome by its chance, without a list of all of them."""
         return text_of(rng.sample(self._left(state), self._due(state)))
 
-    def after(self, state: Hand, action: Action) -> Hand:
+    def after(self, state: PokerHistory, action: Action) -> PokerHistory:
         _, hole, board, bets, done = state
         text = str(action)
         if state.turn != CHANCE:
@@ -173,18 +173,18 @@ class Poker:
     def _next_round(self, bets: Bets, done: str) -> tuple[Bets, str]:
         return betting.deal(self.definition, bets), done + ("/" if bets.round else "")
 
-    def _dealt(self, hole: tuple[Cards, ...], board: tuple[Cards, ...], bets: Bets, done: str) -> Hand:
+    def _dealt(self, hole: tuple[Cards, ...], board: tuple[Cards, ...], bets: Bets, done: str) -> PokerHistory:
         """The hand with whose turn it is; rounds that begin without cards begin at once."""
         if len(hole) < self.players:
-            return Hand(CHANCE, hole, board, bets, done)
+            return PokerHistory(CHANCE, hole, board, bets, done)
         while bets.turn == CHANCE and not self.definition.board[bets.round]:
             bets, done = self._next_round(bets, done)
-        return Hand(bets.turn, hole, board, bets, done)
+        return PokerHistory(bets.turn, hole, board, bets, done)
 
-    def infoset(self, state: Hand) -> str:
+    def infoset(self, state: PokerHistory) -> str:
         return f"{' '.join(map(text_of, (state.hole[state.turn], *state.board)))}:{state.done}"
 
-    def view(self, state: Hand, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def view(self, state: PokerHistory, seat: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(the seat's cards, what was done by all, and the board, round by round); a showdown shows the cards."""
         own = state.hole[seat] if seat < len(state.hole) else ()
         board, public = iter(state.board), []
@@ -214,7 +214,7 @@ class Poker:
             f"{best} Ties split the pot."
         )
 
-    def is_outcome(self, state: Hand, outcome: Action) -> bool:
+    def is_outcome(self, state: PokerHistory, outcome: Action) -> bool:
         """Whether these cards can come next."""
         text = str(outcome)
         names = [text[k : k + 2] for k in range(0, len(text), 2)]
@@ -236,13 +236,13 @@ class Poker:
     def private(self, infoset: str) -> tuple[str, int]:
         """(ranks that the seat holds, betting round) of an infoset; of two cards "AKs", "AKo" or "AA"."""
         cards, _, done = infoset.partition(":")
-        held = cards.partition(" ")[0]
-        ranks = held[::2]
+        own = cards.partition(" ")[0]
+        ranks = own[::2]
         if len(ranks) == 2 and ranks[0] != ranks[1]:
-            ranks += "s" if held[1] == held[3] else "o"
+            ranks += "s" if own[1] == own[3] else "o"
         return ranks, done.count("/") + 1
 
-    def payoff(self, state: Hand) -> list[float]:
+    def payoff(self, state: PokerHistory) -> list[float]:
         paid, folded = state.bets.paid, state.bets.folded
         board = [card for cards in state.board for card in cards]
         values = [0] * self.players
@@ -255,7 +255,7 @@ class Poker:
         """Players that need a strategy to play from, by name."""
         return plugin_of(self).agents(self)
 
-    def counts(self) -> Counts:
+    def counts(self) -> PokerSize:
         """How large the game is, without laying it out."""
         from kibitz.poker.rules.counts import counts_of
 
@@ -289,7 +289,7 @@ def poker(
     stack          the chips of every seat
     bets           without limit, the only sizes of bets, in pots: [0.5, 1, allin]
     raises         at most so many bets and raises in a round
-    A strategy of the game of fewer bets plays in the game with all of them too (kibitz.poker.nolimit.translation).
+    A strategy of such an action abstraction plays the game with all bets too (kibitz.poker.nolimit.translation).
     What is the same in the file is left out of the spec: two spellings of one game have one spec.
     """
     if not isinstance(file, str):
@@ -301,15 +301,15 @@ def poker(
     if changed:
         stacks = (stack,) * read.players if stack else read.stacks
         read = replace(read, ranks=ranks or read.ranks, suits=suits or read.suits, stacks=stacks)
-    given = {"file": os.path.normpath(file) if file.endswith(".game") else file, **changed}
+    said = {"file": os.path.normpath(file) if file.endswith(".game") else file, **changed}
     dropped = _dropped(bets, raises)
     if dropped.get("raises", 0) >= max(read.max_raises):
         del dropped["raises"]
     if "bets" in dropped and acpc.sizes_of(dropped["bets"]) == read.bets:
         del dropped["bets"]
     if not dropped:
-        return Poker(read, str(_spec_of(given)))
-    return _fewer(read, dropped, str(_spec_of({**given, **dropped})))
+        return Poker(read, str(_spec_of(said)))
+    return _fewer(read, dropped, str(_spec_of({**said, **dropped})))
 
 
 def _one_stack(known: Definition) -> int:
@@ -317,16 +317,16 @@ def _one_stack(known: Definition) -> int:
     return known.stacks[0] if known.stacks and len(set(known.stacks)) == 1 else 0
 
 
-def _spec_of(given: dict[str, Any]) -> specs.Spec:
+def _spec_of(said: dict[str, Any]) -> specs.Spec:
     """The spec of a poker game; Rhode Island hold'em with another deck has a name of its own."""
-    rest = {key: value for key, value in given.items() if key != "file"}
-    if given["file"] == "rhode_island" and rest.keys() <= {"ranks", "suits"}:
+    rest = {key: value for key, value in said.items() if key != "file"}
+    if said["file"] == "rhode_island" and rest.keys() <= {"ranks", "suits"}:
         return specs.Spec("rhode_island", rest)
-    return specs.Spec("poker", given)
+    return specs.Spec("poker", said)
 
 
 def _dropped(bets: Sequence[float | str] = (), raises: int = 0) -> dict[str, Any]:
-    """The parameters of fewer bets that are given, in the one way of writing them."""
+    """The parameters of an action abstraction, in the one way of writing them."""
     try:
         sizes = acpc.sizes_of(bets)
     except ValueError as error:
@@ -340,8 +340,8 @@ def _dropped(bets: Sequence[float | str] = (), raises: int = 0) -> dict[str, Any
 def _fewer(full: Definition, dropped: dict[str, Any], spec: str) -> Poker:
     """The game of a definition without some of its bets."""
     bets, raises = acpc.sizes_of(dropped.get("bets", ())) or full.bets, dropped.get("raises", acpc.NO_CAP)
-    made = replace(full, bets=bets, max_raises=tuple(min(raises, most) for most in full.max_raises))
-    return Poker(made, spec, full)
+    fewer = replace(full, bets=bets, max_raises=tuple(min(raises, most) for most in full.max_raises))
+    return Poker(fewer, spec, full)
 
 
 def _spec_without(spec: specs.Spec, keys: Sequence[str]) -> specs.Spec:
@@ -366,13 +366,11 @@ def strength(cards: ArrayLike) -> NDArray[np.int64]:
         return playing.evaluate_three(hands) if size == 3 else playing.evaluate(hands)
     ranks = hands.astype(np.int64) >> 2
     if size == 1:
-        alone: NDArray[np.int64] = ranks[..., 0]
-        return alone
+        return np.asarray(ranks[..., 0])
     high, low = ranks.max(-1), ranks.min(-1)
     # A pair is above all others. Of two cards without one the higher counts first, which on a shared board is to say
     # that the private card decides.
-    values: NDArray[np.int64] = np.where(high == low, 13 * 13 + high, 13 * high + low)
-    return values
+    return np.asarray(np.where(high == low, 13 * 13 + high, 13 * high + low))
 
 
 @lru_cache(maxsize=1 << 16)

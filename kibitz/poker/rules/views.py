@@ -1,4 +1,4 @@
-"""What a poker machine is given to know rows by: kinds of views, and buckets of hands as flat arrays."""
+"""How a poker machine finds rows: kinds of views, and buckets of hands as flat arrays."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def bucket_view(buckets: HandBuckets) -> PokerView:
             facts[at.KEYS], facts[at.BELOW] = add(_sets(board.cards[:, before:])), add(board.below)
         if of.table is not None:
             facts[at.KIND] = at.WIDE if of.table.dtype.itemsize > 2 else at.NARROW
-            held = wide if facts[at.KIND] == at.WIDE else narrow
-            facts[at.TABLE] = sum(map(len, held))
-            held.append(np.asarray(of.table, held[0].dtype).ravel())
+            table = wide if facts[at.KIND] == at.WIDE else narrow
+            facts[at.TABLE] = sum(map(len, table))
+            table.append(np.asarray(of.table, table[0].dtype).ravel())
         elif hole + shown[level] == RIVER_CARDS and len(boards.deck) == 52:
             from kibitz.cards.recipes import recipe
             from kibitz.cards.tables import opened
@@ -92,10 +92,10 @@ def mixed_view(
     seats] where their rows begin, if they are not hashed."""
     from kibitz.poker.rules.kernels import buckets as at
 
-    made = [bucket_view(buckets) for buckets in every]
-    begins, sizes = np.zeros(len(made), np.uint64), np.zeros(3, np.uint64)
-    for k, view in enumerate(made):
-        begins[k] = sum(len(before.words) for before in made[:k])
+    views = [bucket_view(buckets) for buckets in every]
+    begins, sizes = np.zeros(len(views), np.uint64), np.zeros(3, np.uint64)
+    for k, view in enumerate(views):
+        begins[k] = sum(len(before.words) for before in views[:k])
         for level in range(len(every[k].rounds)):
             row = int(at.ROUNDS) + 8 * level
             kind = view.words[row + int(at.KIND)]
@@ -105,27 +105,26 @@ def mixed_view(
                 view.words[row + int(at.MEMO)] += sizes[2]
         sizes += np.array([len(view.narrow), len(view.wide), len(view.memo)], np.uint64)
     words, narrow, wide, memo = (
-        np.concatenate([getattr(view, what) for view in made]) for what in ("words", "narrow", "wide", "memo")
+        np.concatenate([getattr(view, what) for view in views]) for what in ("words", "narrow", "wide", "memo")
     )
-    river = max((view.river for view in made), key=len)
+    river = max((view.river for view in views), key=len)
     column = np.zeros((1, 1), np.int64) if column is None else column
-    start = begins[np.asarray(of_place, np.int64)] if len(made) > 1 else np.zeros(1, np.uint64)
+    start = begins[np.asarray(of_place, np.int64)] if len(views) > 1 else np.zeros(1, np.uint64)
     return at.PokerView(np.int64(at.BUCKETS), words, narrow, wide, river, memo, start, column)
 
 
 def seen_cards(cards: NDArray[np.integer]) -> Words:
     """[n]  private and board cards [n, cards] as kernels take them."""
-    found = np.zeros(len(cards), np.uint64)
+    words = np.zeros(len(cards), np.uint64)
     for k, column in enumerate(cards.T):
-        found |= column.astype(np.uint64) << np.uint64(6 * k)
-    return found
+        words |= column.astype(np.uint64) << np.uint64(6 * k)
+    return words
 
 
 def _sets(cards: NDArray[np.uint8]) -> Words:
     """Sets of cards as words that compare as their cards in order do."""
     bits = np.uint64(1 << 63) >> cards.astype(np.uint64)
-    found: Words = ~np.bitwise_or.reduce(bits, axis=1)
-    return found
+    return np.asarray(~np.bitwise_or.reduce(bits, axis=1))
 
 
 def _river_plan() -> Words:
@@ -138,6 +137,6 @@ def _river_plan() -> Words:
 
 def _read_only() -> NDArray[np.uint16]:
     """A stand-in for a table that is mapped from disk."""
-    found = np.zeros(1, np.uint16)
-    found.flags.writeable = False
-    return found
+    table = np.zeros(1, np.uint16)
+    table.flags.writeable = False
+    return table

@@ -10,12 +10,11 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.core.errors import SolverError
 from kibitz.poker.bucketed.infosets import BucketInfosets
 from kibitz.poker.bucketed.layout import BucketLayout
 from kibitz.poker.buckets.hand_buckets import HandBuckets
@@ -41,7 +40,7 @@ class ViewForm(ViewLayout):
 
     entries = 1 << 40  # of a payoff matrix: so many that all cores are used
     look_every = 1
-    best_cfr = "pcs"
+    best_cfr, sampled = "pcs", "boards"
     rehearsal = ""
 
     def __init__(
@@ -53,10 +52,6 @@ class ViewForm(ViewLayout):
         digests = [view.digest for view in self.views]
         self.buckets = [next(each for each in buckets if each.digest == digest) for digest in digests]
         self.frozen = frozen
-
-    @property
-    def compact(self) -> ViewForm:
-        return self
 
     @property
     def perfect_recall(self) -> bool:
@@ -98,9 +93,9 @@ class ViewForm(ViewLayout):
             leads[above[node]] |= leads[node]
         for node in range(1, len(above)):
             behind[node] |= behind[above[node]]
-        found = np.array([bool((leads | behind)[nodes].any()) for nodes in self.segments.node])
-        found[0] = True
-        return found
+        wanted = np.array([bool((leads | behind)[nodes].any()) for nodes in self.segments.node])
+        wanted[0] = True
+        return wanted
 
     @property
     def scale(self) -> float:
@@ -117,16 +112,7 @@ class ViewForm(ViewLayout):
 
     def uniform(self) -> Floats:
         """The same probability for all actions."""
-        found = np.empty(self.columns)
+        probabilities = np.empty(self.columns)
         for node in self.order.tolist():
-            self.at(found, node)[:] = 1.0 / int(self.count[node])
-        return found
-
-    def _sampled_only(self, *_: Any, **__: Any) -> NoReturn:
-        raise SolverError(
-            f"{self.spec or 'this game'} within {self.abstraction} is solved by sampling boards: take --solver pcs "
-            "(solver='pcs'); what the profile is worth, kibitz evaluate --whole tells"
-        )
-
-    to_strategy = to_probabilities = plan = gradient = treeplex = measure = value = best_response = _sampled_only
-    best_plans = space = constraints = payoff_matrix = _sampled_only
+            self.at(probabilities, node)[:] = 1.0 / int(self.count[node])
+        return probabilities

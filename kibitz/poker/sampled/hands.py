@@ -24,19 +24,19 @@ def hands_on(boards: Boards, hole: int, level: int, shard: list[slice], sources:
 
     here = shard[level]
     size, live = here.stop - here.start, boards.live(level)
-    held = pairs(live, hole)
-    card = held[:, [0, hole - 1]].astype(np.uint8)
+    hands = pairs(live, hole)
+    card = hands[:, [0, hole - 1]].astype(np.uint8)
     up = hands_before(boards, hole, level, shard).astype(np.uint16)
-    last = np.full((size, len(held)), len(held), np.uint16)
+    last = np.full((size, len(hands)), len(hands), np.uint16)
     if level + 1 < len(boards.rounds):
         cards = np.repeat(card[None], size, axis=0)
-        rows = np.stack([_rows(source, level, shard, (size, len(held))) for source in sources])
+        rows = np.stack([_rows(source, level, shard, (size, len(hands))) for source in sources])
     else:
         order, first, ahead = ordered(boards, hole, here)
         cards = card[order]
         order = order.astype(np.int64)
         up = np.take_along_axis(up, order, axis=1)
-        rows = np.stack([_rows(source, level, shard, (size, len(held)), ahead) for source in sources])
+        rows = np.stack([_rows(source, level, shard, (size, len(hands)), ahead) for source in sources])
         rows = np.take_along_axis(rows, order[None], axis=2)
         last = _behind(first)
     copies = copies_of(boards, hole, level, here)
@@ -70,13 +70,13 @@ def _behind(tie: NDArray[np.int16]) -> NDArray[np.uint16]:
     change = tie[:, 1:] != tie[:, :-1]
     at = np.broadcast_to(np.arange(1, hands, dtype=np.int16), change.shape)
     ends[:, :-1] = np.where(change, at, hands)
-    found: NDArray[np.int16] = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-    return np.ascontiguousarray(found, np.uint16)
+    behind: NDArray[np.int16] = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
+    return np.ascontiguousarray(behind, np.uint16)
 
 
 def hands_before(boards: Boards, hole: int, level: int, shard: list[slice]) -> Ints:
     """[boards, hands]  the hand on the board before."""
-    from kibitz.cards.kernels.hands import SCRATCH, lift
+    from kibitz.cards.kernels.hands import lift
 
     here = shard[level]
     hands = boards.hands(level, hole)
@@ -85,11 +85,10 @@ def hands_before(boards: Boards, hole: int, level: int, shard: list[slice]) -> I
     before, above = boards.rounds[level - 1].cards[shard[level - 1]], boards.rounds[level].above[here]
     wide = boards.hands(level - 1, hole)
     table = np.repeat(np.arange(wide, dtype=np.int64)[None], len(before), axis=0)
-    found = np.empty((here.stop - here.start, hands), np.int64)
+    hands_above = np.empty((here.stop - here.start, hands), np.int64)
     lift(above - shard[level - 1].start, boards.rounds[level].cards[here], table, np.ascontiguousarray(before),
-         boards.deck.astype(np.int64), boards.place.astype(np.int64), renamings(boards.suits).astype(np.int64), hole,
-         np.zeros(SCRATCH, np.int64), found)  # fmt: skip
-    return found
+         boards.tables(hole), hands_above)  # fmt: skip
+    return hands_above
 
 
 @lru_cache(64)
@@ -99,11 +98,11 @@ def renamed(boards: Boards, hole: int, level: int, board: int) -> Ints:
     left = np.setdiff1d(boards.deck, cards)
     place = np.zeros(52, np.int64)
     place[left] = np.arange(len(left))
-    held = left[pairs(len(left), hole)]  # [hands, hole]
-    found = []
+    hands = left[pairs(len(left), hole)]  # [hands, hole]
+    images = []
     for p, names in enumerate(renamings(boards.suits)):
         if group >> p & 1:
-            new = np.sort(place[names[held]], axis=1)
+            new = np.sort(place[names[hands]], axis=1)
             low, high = new[:, 0], new[:, -1]
-            found.append(low if hole == 1 else low * (2 * len(left) - low - 1) // 2 + high - low - 1)
-    return np.stack(found)
+            images.append(low if hole == 1 else low * (2 * len(left) - low - 1) // 2 + high - low - 1)
+    return np.stack(images)

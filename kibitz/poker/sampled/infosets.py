@@ -15,7 +15,7 @@ from kibitz.poker.bucketed.infosets import BucketInfosets
 from kibitz.poker.exact.infosets import _Labels
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.rules import Poker
-from kibitz.poker.sampled.layout import View, ViewLayout
+from kibitz.poker.sampled.layout import HandView, ViewLayout
 
 Ints = NDArray[np.int64]
 
@@ -78,14 +78,14 @@ def infosets_of(arrays: dict[str, NDArray[Any]], meta: dict[str, Any], columns: 
     What is wrong with them is a ValueError, KeyError or TypeError.
     """
     parsed = acpc.parse(str(meta.pop("poker")), "the profile's definition")
-    given, of_node = meta.pop("views"), arrays["view_of_node"]
-    if not isinstance(given, list) or not 1 <= len(given) <= len(of_node) or of_node.dtype.kind not in "iu":
+    listed, of_node = meta.pop("views"), arrays["view_of_node"]
+    if not isinstance(listed, list) or not 1 <= len(listed) <= len(of_node) or of_node.dtype.kind not in "iu":
         raise ValueError("its views are damaged")
     views = []
-    for name, digest, counts in given:
+    for name, digest, counts in listed:
         if not all(isinstance(n, int) and 1 <= n <= columns for n in counts):
             raise ValueError("its views are damaged")
-        views.append(View(str(name), str(digest), tuple(counts)))
+        views.append(HandView(str(name), str(digest), tuple(counts)))
     try:
         layout = ViewLayout(Poker(parsed, str(meta.get("game", ""))), views, of_node)
     except GameError as error:

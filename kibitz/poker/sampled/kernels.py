@@ -50,21 +50,21 @@ class Deciding(NamedTuple):
     action: np.ndarray  # int32[N]  which of its parent's children a node is
 
 
-class Table(NamedTuple):
+class LearnedRows(NamedTuple):
     """What has been learnt. By seat."""
 
     regret: tuple[np.ndarray, np.ndarray]  # float[rows x LANES]
     average: tuple[np.ndarray, np.ndarray]
 
 
-class Seen(NamedTuple):
+class SeenRows(NamedTuple):
     """The rows that occur on a board, of each source numbered on from 0. Hands.row has these numbers."""
 
     row: np.ndarray  # uint32[sources, H]
     count: np.ndarray  # int64[sources]
 
 
-class Space(NamedTuple):
+class SampledWorkspace(NamedTuple):
     """Working space of one thread; vectors of a node lie by its depth, or by the actions of a seat so far."""
 
     reach: np.ndarray  # [actions + 1, H x LANES]  of the other
@@ -211,7 +211,7 @@ def learn(betting, deciding, first, k, seat, seen, weight, space, regret):
 
 
 @part
-def offer(betting, deciding, first, k, hands, seat, seen, frozen, space, found):
+def offer(betting, deciding, first, k, hands, seat, seen, frozen, space, gained):
     """Put the value of a node into its parent's, where the seat decides: by its strategy; and tell its rows."""
     node, above = first + k, first + betting.parent[first + k]
     depth, source = betting.depth[above], betting.source[seat, node]
@@ -222,7 +222,7 @@ def offer(betting, deciding, first, k, hands, seat, seen, frozen, space, found):
     fresh, moves = betting.first[node], deciding.moves[above]
     for i in range(U64(row.shape[0])):
         at = (begins + U64(row[i])) * LANES
-        mine = load(found, i * LANES)
+        mine = load(gained, i * LANES)
         more = multiply(load(played, at), mine)
         if not fresh:
             more = add(load(value, i * LANES), more)
@@ -290,13 +290,13 @@ def settle(betting, deciding, group, hands, seat, seen, frozen, table, weight, r
             if node == first:
                 break
             up = first + betting.parent[node]
-            found = space.value[betting.depth[node]]
+            gained = space.value[betting.depth[node]]
             if betting.turn[up] == seat:
-                offer(betting, deciding, first, node - first, hands, seat, seen, frozen, space, found)
+                offer(betting, deciding, first, node - first, hands, seat, seen, frozen, space, gained)
             else:
                 value, how = space.value[betting.depth[up]], SET if betting.first[node] else ADD
                 for i in range(n):
-                    put(value, i * LANES, load(found, i * LANES), how)
+                    put(value, i * LANES, load(gained, i * LANES), how)
     value, times = space.value[0], hands.copies[0]
     for i in range(U64(above.shape[0])):
         for x in range(LANES):
@@ -357,14 +357,14 @@ def gather(row, number, seen, count):
     number: int32[rows], -1 everywhere, before and after.
     """
     for source in range(row.shape[0]):
-        found = 0
+        rows = 0
         for i in range(row.shape[2]):
             mine = row[source, 0, i]
             if number[mine] < 0:
-                number[mine] = found
-                seen[source, found] = mine
-                found += 1
+                number[mine] = rows
+                seen[source, rows] = mine
+                rows += 1
             row[source, 0, i] = number[mine]
-        for i in range(found):
+        for i in range(rows):
             number[seen[source, i]] = -1
-        count[source] = found
+        count[source] = rows

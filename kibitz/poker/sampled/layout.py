@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class View(NamedTuple):
+class HandView(NamedTuple):
     """What is known of buckets without making them."""
 
     name: str  # the spec that makes them again
@@ -36,8 +36,8 @@ class View(NamedTuple):
     counts: tuple[int, ...]  # by round
 
 
-def view_of(buckets: HandBuckets) -> View:
-    return View(buckets.name, buckets.digest, tuple(buckets.counts))
+def view_of(buckets: HandBuckets) -> HandView:
+    return HandView(buckets.name, buckets.digest, tuple(buckets.counts))
 
 
 def viewed(layout: Any) -> ViewLayout | None:
@@ -46,7 +46,7 @@ def viewed(layout: Any) -> ViewLayout | None:
         return layout
     if not isinstance(layout, BucketLayout):
         return None
-    view = View(layout.abstraction, layout.buckets_digest, tuple(layout.rows.tolist()))
+    view = HandView(layout.abstraction, layout.buckets_digest, tuple(layout.rows.tolist()))
     return ViewLayout(layout.game, [view], np.zeros(len(layout.betting), np.int64))
 
 
@@ -56,25 +56,26 @@ class ViewLayout:
     zero_sum = in_buckets = True
     seats = players = 2
 
-    def __init__(self, game: Poker, views: Sequence[View], of_node: NDArray[Any]) -> None:
+    def __init__(self, game: Poker, views: Sequence[HandView], of_node: NDArray[Any]) -> None:
         """of_node: [betting nodes] the view through which the seat that decides there sees its hand."""
         if game.definition.players != 2:
             raise GameError(f"{game.spec or 'this game'} has {game.definition.players} players; views are for two")
         self.game, self.definition, self.spec, self.betting = game, game.definition, game.spec, game.betting
         rounds = self.definition.rounds
         self.deciding = self.betting.turn >= 0
-        given = np.asarray(of_node, np.int64)
-        if given.shape != self.deciding.shape or not ((given >= 0) & (given < len(views)))[self.deciding].all():
+        named = np.asarray(of_node, np.int64)
+        if named.shape != self.deciding.shape or not ((named >= 0) & (named < len(views)))[self.deciding].all():
             raise GameError("each node of the betting names one of the views")
         digests = [view.digest for view in views]
         same = np.array([digests.index(digest) for digest in digests])
-        used, number = np.unique(same[given[self.deciding]], return_inverse=True)
+        used, number = np.unique(same[named[self.deciding]], return_inverse=True)
         self.views = tuple(views[k] for k in used.tolist())  # those that are used, each once
         self.of_node = np.zeros(len(self.deciding), np.int64)
         self.of_node[self.deciding] = number
         if any(len(view.counts) != rounds or min(view.counts) < 1 for view in self.views):
             raise GameError(f"a view has buckets for each of the {rounds} rounds")
         self.segments = segments_of(self.betting, rounds)
+        self.levels = self.segments.levels
         counts = np.array([view.counts for view in self.views], np.int64)
         self.rows = np.where(self.deciding, counts[self.of_node, np.minimum(self.betting.round, rounds - 1)], 0)
         offers = np.array([len(names) for names in self.betting.actions], np.int64)
@@ -87,11 +88,6 @@ class ViewLayout:
         self.column[self.order] = np.cumsum(sizes) - sizes
         self.columns = int(sizes.sum())
         self.points = int(self.rows.sum())
-
-    @cached_property
-    def levels(self) -> Ints:
-        """The round of each segment."""
-        return np.repeat(np.arange(self.definition.rounds), np.diff(self.segments.round_segment))
 
     @property
     def abstraction(self) -> str:

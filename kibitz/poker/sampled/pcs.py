@@ -15,9 +15,9 @@ from kibitz.cards.boards import Boards, boards_of
 from kibitz.core.errors import SolverError, SpecError
 from kibitz.core.resources import MARGIN, free_memory
 from kibitz.core.threads import together
+from kibitz.poker.sampled.betting_batch import BettingBatch
 from kibitz.poker.sampled.form import ViewForm
 from kibitz.poker.sampled.hands import hands_on
-from kibitz.poker.sampled.lanes import Lanes
 from kibitz.solvers import Task
 
 Floats = NDArray[np.float64]
@@ -56,9 +56,9 @@ class Pcs:
         definition = self.form.definition
         self.boards: Boards = boards_of(definition.ranks, definition.suits, tuple(definition.board))
         self.hole, self.last = definition.hole, definition.rounds - 1
-        self.lanes = Lanes(self.form.betting, self.form.of_node)
+        self.lanes = BettingBatch(self.form.betting, self.form.of_node)
         if self.form.frozen is not None:
-            self.lanes = Lanes(self.form.betting, self.form.of_node, self.form.wanted, self.form.moving)
+            self.lanes = BettingBatch(self.form.betting, self.form.of_node, self.form.wanted, self.form.moving)
         self.begins, self.views, self.sizes = zip(
             *(self.lanes.places(seat, self.form.rows) for seat in (0, 1)), strict=True
         )
@@ -111,7 +111,7 @@ class Pcs:
         from kibitz.poker.sampled.kernels import Deciding
 
         tables = self.lanes.tables(list(self.begins), list(self.views), self.dtype)
-        nodes, moving, found = self.lanes.nodes, self.form.moving, []
+        nodes, moving, rounds = self.lanes.nodes, self.form.moving, []
         for level, betting in enumerate(tables):
             mine = self.lanes.of_round(level)
             low, high = (int(nodes["group_node"][g]) for g in (mine.start, mine.stop))
@@ -122,8 +122,8 @@ class Pcs:
                 moves[first - low : last - low] = moving[of]
                 action[first - low : last - low] = self.form.betting.action[of]
             child = np.ascontiguousarray(nodes["children"][low:high], np.int32)
-            found.append((betting, Deciding(nodes["count"][low:high].astype(np.int32), child, moves, action)))
-        return found
+            rounds.append((betting, Deciding(nodes["count"][low:high].astype(np.int32), child, moves, action)))
+        return rounds
 
     def _vectors(self, level: int) -> NDArray[Any]:
         """[groups of a round, hands before it, LANES]"""
@@ -144,7 +144,7 @@ class Pcs:
 
     def _space(self) -> Any:
         """Working space of a thread."""
-        from kibitz.poker.sampled.kernels import Space
+        from kibitz.poker.sampled.kernels import SampledWorkspace
 
         depth, acted = (int(each.max(initial=0)) for each in self.lanes.ways[:2])
         most = max(deciding.child.shape[1] for _, deciding in self._rounds)
@@ -153,7 +153,7 @@ class Pcs:
         vectors = [np.zeros((n, times * hands * wide), self.dtype) for n, times in sizes]
         sums, known = np.zeros((acted + 1, 53 * wide), self.dtype), np.zeros(acted + 1, np.int8)
         reach, own, fixed, value, played, worth = vectors
-        return Space(reach, own, fixed, value, played, worth, sums, known, np.zeros(53 * wide, self.dtype),
+        return SampledWorkspace(reach, own, fixed, value, played, worth, sums, known, np.zeros(53 * wide, self.dtype),
                      np.zeros(hands * wide, self.dtype))  # fmt: skip
 
     # Boards
@@ -170,29 +170,29 @@ class Pcs:
             picks = draw.integers(0, int(self._ends[-1]), DRAWN)
             self._chunk = chunk, np.searchsorted(self._ends, picks, side="right")
         at = int(self._chunk[1][place])
-        found = [slice(at, at + 1)]
+        chain = [slice(at, at + 1)]
         for level in range(self.last, 0, -1):
             at = int(self.boards.rounds[level].above[at])
-            found.insert(0, slice(at, at + 1))
-        return found
+            chain.insert(0, slice(at, at + 1))
+        return chain
 
     def _ready(self, chain: list[slice]) -> list[Any]:
-        """By round: (Hands, Seen) on a board."""
-        from kibitz.poker.sampled.kernels import Seen, gather
+        """By round: (Hands, SeenRows) on a board."""
+        from kibitz.poker.sampled.kernels import SeenRows, gather
 
-        found = []
+        ready = []
         number = np.full(max(int(each) for view in self.form.views for each in view.counts), -1, np.int32)
         for level in range(self.last + 1):
             hands = hands_on(self.boards, self.hole, level, chain, list(self.form.buckets))
             row = np.zeros((len(self.form.buckets), hands.row.shape[2]), np.uint32)
-            seen = Seen(row, np.zeros(len(row), np.int64))
+            seen = SeenRows(row, np.zeros(len(row), np.int64))
             gather(hands.row, number, seen.row, seen.count)
             # One of the boards that may come stands for all: as many as there are, for those that leave a pair of
             # hands alone.
             left, new = len(self.boards.deck) - sum(self.boards.board[:level]), self.boards.board[level]
             times = math.comb(left, new) / math.comb(left - 2 * self.hole, new)
-            found.append((hands._replace(copies=np.array([times])), seen))
-        return found
+            ready.append((hands._replace(copies=np.array([times])), seen))
+        return ready
 
     # Iterations
 
@@ -206,10 +206,10 @@ class Pcs:
 
     def step(self, count: int) -> None:
         from kibitz.core.barrier import gate_of
-        from kibitz.poker.sampled.kernels import Table, down, up
+        from kibitz.poker.sampled.kernels import LearnedRows, down, up
 
         threads = self.task.threads
-        table = Table((self.regret[0], self.regret[1]), (self.average[0], self.average[1]))
+        table = LearnedRows((self.regret[0], self.regret[1]), (self.average[0], self.average[1]))
         roots, values = self._shared
         if not hasattr(self, "_spaces"):
             self._spaces = [self._space() for _ in range(threads)]
@@ -246,24 +246,22 @@ class Pcs:
 
         Frozen rows are what they are frozen at.
         """
-        found = np.empty(self.form.columns)
+        probabilities = self.form.uniform()  # of what is left out
         source = self.average if self.iteration else self.regret
-        for node in self.form.order.tolist():  # of what is left out
-            self.form.at(found, node)[:] = 1.0 / int(self.form.count[node])
         frozen = np.zeros(0, np.bool_) if self.form.frozen is None else self.form.frozen.node
         for seat, at, node, lane in self._blocks():
-            here = self.form.at(found, node)
+            here = self.form.at(probabilities, node)
             weights = source[seat].reshape(-1, self._wide)[at : at + here.size, lane].astype(np.float64)
             here[:] = _shares(weights.reshape(here.shape))
         for node in np.flatnonzero(frozen & self.form.deciding if len(frozen) else frozen).tolist():
             assert self.form.frozen is not None
-            self.form.at(found, node)[:] = self.form.frozen.played(node)
-        return found
+            self.form.at(probabilities, node)[:] = self.form.frozen.played(node)
+        return probabilities
 
 
 def _shares(weights: Floats) -> Floats:
     """Rows as probabilities; where there is nothing, uniform."""
     whole = weights.sum(axis=1, keepdims=True)
     even = np.full_like(weights, 1.0 / weights.shape[1])
-    found: Floats = np.divide(weights, whole, out=even, where=whole > 0.0)
-    return found
+    shares: Floats = np.divide(weights, whole, out=even, where=whole > 0.0)
+    return shares

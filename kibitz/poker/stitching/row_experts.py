@@ -1,67 +1,46 @@
-"""Static experts of limit poker for three and more seats, trained one after another and kept in a folder.
+"""Static experts of limit poker for three and more seats: blueprints that are trained on sampled hands, one by one.
 
-    made = stitched_rows(base, ("f", "rf"), "all", limit=20_000_000, seconds=300, keep="experts")
+    finer = kibitz.stitch.static("holdem.limit.3p", base, "prefix(f, rf)", "all", Limit(20_000_000), seconds=300)
 
-An expert is a blueprint of its own (`kibitz.poker.blueprints.rows`): what was stopped goes on, and a longer run from a
-shorter one.
+With `keep` each expert is saved in a folder: what was stopped goes on, and a longer run from a shorter one.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from kibitz.core.errors import SolverError
-from kibitz.core.resources import cores
-from kibitz.poker.blueprints.row_blueprint import RowBlueprint, stitched
+from kibitz.poker.blueprints.placed_rows import is_placed, layout_of, stitched
 from kibitz.poker.blueprints.rows import expert, expert_buckets, expert_rows
-from kibitz.poker.rules.rows import Rows
+from kibitz.poker.rules.rows import RowPlan
+from kibitz.poker.stitching.experts import inside_of, prefixes
+from kibitz.solvers.blueprint import Blueprint
+from kibitz.solvers.checkpoints import Keeper
 from kibitz.solvers.saved_blueprints import load_blueprint
-from kibitz.solvers.training import Saver, continued, resumed_with
-from kibitz.stitch.ground import seat_sets
+from kibitz.solvers.training import continued, keeper_of, resumed_with
+from kibitz.stitch.targets import Expert, Limit, Solving, Stitching, Target, seat_sets
 
 EVERY = 60.0  # seconds between saves
 
 
-@dataclass(frozen=True)
-class RowExpert:
-    """A computation: the part, S, the seats that the expert plays, and its buckets."""
-
-    part: str
-    seats: tuple[int, ...]
-    keeps: tuple[int, ...]
-    buckets: str
-
-    @property
-    def name(self) -> str:
-        """A name for its folder."""
-        return f"{self.part.replace('/', '-')}-{''.join(map(str, self.seats))}"
-
-
-def row_experts(
-    base: RowBlueprint, parts: Sequence[str], seats: Any = "all", inside: str | None = None, limit: int | None = None,
-    room: int | None = None,
-) -> list[RowExpert]:  # fmt: skip
-    """All computations: each part, for each S. inside: buckets in the parts; or a limit on infosets that chooses them,
-    and one on those of a part alone (room).
-
-    With a limit all experts of a part see through the same buckets, those that fit for every S.
-    """
-    if (inside is None) == (limit is None):
-        raise SolverError("say how experts see hands: buckets (inside=), or a limit on infosets (limit=)")
-    found = []
-    for part in parts:
-        for chosen, keeps in seat_sets(seats, base.machine.players):
-            buckets = inside or expert_buckets(base, part, limit or 0, chosen, room)
-            found.append(RowExpert(part, tuple(chosen), tuple(keeps), buckets))
-    if inside is None:  # seats with fewer decisions outside would have room for more
-        coarsest = {part: min((each.buckets for each in found if each.part == part), key=_fineness) for part in parts}
-        found = [RowExpert(each.part, each.seats, each.keeps, coarsest[each.part]) for each in found]
-    return found
+def row_target(base: Any, plan: Stitching, how: Solving) -> RowTarget | None:
+    """The target of a base whose rows lie by betting and bucket; None for other bases."""
+    if not isinstance(base, Blueprint) or not is_placed(base):
+        return None
+    if plan.outside is not None or plan.opponents is not None:
+        raise SolverError("free opponents see what the base sees: leave --outside and --opponents out")
+    if how.until is not None or how.start is not None:
+        raise SolverError("hands are sampled, so NashConv is unknown, and starts are uniform: give --seconds alone")
+    if plan.inside == "null":
+        raise SolverError("say how experts see hands: inside='percentile([169, 9, 9, 9], forget=1)', or --limit 20M")
+    parts = prefixes(plan.partition)
+    machine = base.machine
+    return RowTarget(plan, how, base, machine.spec, machine.players, ("base", *parts))
 
 
 def _fineness(spec: str) -> int:
@@ -71,49 +50,64 @@ def _fineness(spec: str) -> int:
     return product
 
 
-def begun(path: Path | None, rows: Rows, seats: int, make: Callable[[], RowBlueprint],
-          base: RowBlueprint | None = None, game: Any = None) -> tuple[RowBlueprint, Saver]:  # fmt: skip
-    """A training as it lies at a path, or a new one, and who saves it; another training there is refused."""
-    held = path is not None and (path / "manifest.json").exists()
-    made = make() if not held else resumed_with(load_blueprint(str(path), game=game), base)
-    if not isinstance(made, RowBlueprint) or made.layout.rows != rows or made.seats != seats:
+@dataclass(frozen=True, eq=False)
+class RowTarget(Target):
+    """A blueprint with rows by betting and bucket. An expert's game is the rows that it learns (`RowPlan`)."""
+
+    @cached_property
+    def buckets(self) -> dict[str, str]:
+        """By part, which all its experts share: with a limit those that fit for every S."""
+        inside = self.plan.inside
+        if not isinstance(inside, Limit):
+            return {part: inside_of(inside, part) for part in self.names[1:]}
+        sets = [seats for seats, _ in seat_sets(self.plan.seats, self.players)]
+        every = {part: [expert_buckets(self.base, part, inside.infosets, seats, inside.inside) for seats in sets]
+                 for part in self.names[1:]}  # fmt: skip
+        return {part: min(buckets, key=_fineness) for part, buckets in every.items()}
+
+    def deciding(self, part: int) -> Sequence[int]:
+        return range(self.players)  # `stitched` asks for all, though some have folded
+
+    def expert(self, part: int, seats: tuple[int, ...], keeps: tuple[int, ...]) -> Expert:
+        name = self.names[part]
+        rows = expert_rows(self.base, name, self.buckets[name], seats)
+        file = f"{name.replace('/', '-')}-{''.join(map(str, seats))}"
+        return Expert(part, name, seats, keeps, rows, 0, file, self.buckets[name])
+
+    def solve(self, expert: Expert, number: int) -> Blueprint:
+        if self.how.seconds is None and self.how.iterations is None:
+            raise SolverError("say how long each expert is trained: --seconds 300, or --iterations 1000000")
+        return trained_expert(self.base, expert, self.how).played()
+
+    def join(self, experts: Sequence[Expert], answers: Sequence[Blueprint]) -> Blueprint:
+        by_seat: dict[str, dict[int, Blueprint]] = {part: {} for part in self.names[1:]}
+        for each, answer in zip(experts, answers, strict=True):
+            by_seat[each.name].update(dict.fromkeys(each.keeps, answer))
+        return stitched(self.base.played(), by_seat)
+
+
+def begun(path: Path | None, rows: RowPlan, seats: int, make: Callable[[], Blueprint],
+          base: Blueprint | None = None, game: Any = None) -> tuple[Blueprint, Keeper]:  # fmt: skip
+    """A training as it was saved at a path, or a new one, and who saves it; another training there is refused."""
+    saved = path is not None and (path / "manifest.json").exists()
+    blueprint = make() if not saved else resumed_with(load_blueprint(str(path), game=game), base)
+    if not is_placed(blueprint) or layout_of(blueprint).rows != rows or blueprint.seats != seats:
         raise SolverError(f"{path} was trained with other rows: choose another folder, or remove it")
-    made.warm_up()
+    blueprint.warm_up()
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-    return made, Saver(made, path, held, EVERY, lambda said: None)
+    return blueprint, keeper_of(blueprint, path, saved, EVERY, lambda text: None)
 
 
-def trained_expert(
-    base: RowBlueprint, of: RowExpert, keep: str | os.PathLike[str] | None = None, *, seconds: float | None = None,
-    iterations: int | None = None, seed: int = 0, threads: int | None = None,
-    on_progress: Callable[[Any], None] | None = None,
-) -> RowBlueprint:  # fmt: skip
+def trained_expert(base: Blueprint, of: Expert, how: Solving) -> Blueprint:
     """An expert that was trained for so long in all, in its folder or anew."""
-    path = None if keep is None else Path(keep) / f"{of.name}.blueprint"
-    rows, seats = expert_rows(base, of.part, of.buckets, of.seats), sum(1 << seat for seat in of.seats)
-    made, saver = begun(path, rows, seats, lambda: expert(base, of.part, of.buckets, of.seats, seed), base,
-                        base.machine)  # fmt: skip
-    left = None if seconds is None else seconds - made.seconds
+    path = None if how.keep is None else Path(how.keep) / f"{of.file}.blueprint"
+    seats = sum(1 << seat for seat in of.seats)
+    blueprint, saver = begun(path, of.game, seats, lambda: expert(base, of.name, of.buckets, of.seats, how.seed), base,
+                             base.machine)  # fmt: skip
+    left = None if how.seconds is None else how.seconds - blueprint.seconds
     if left is not None and left <= 0:
-        return made
-    stopped = continued(made, saver, iterations, left, cores() if threads is None else threads, on_progress)
-    if stopped:
+        return blueprint
+    if continued(blueprint, saver, how.iterations, left, how.threads, how.on_progress):
         raise KeyboardInterrupt
-    return made
-
-
-def stitched_rows(
-    base: RowBlueprint, parts: Sequence[str], seats: Any = "all", inside: str | None = None, limit: int | None = None,
-    keep: str | os.PathLike[str] | None = None, on_expert: Callable[[RowExpert, int, int], None] | None = None,
-    **how: Any,
-) -> RowBlueprint:  # fmt: skip
-    """A base with its experts. how: seconds or iterations of each expert, seed, threads, on_progress."""
-    every = row_experts(base, parts, seats, inside, limit)
-    taught: dict[str, dict[int, RowBlueprint]] = {part: {} for part in parts}
-    for number, each in enumerate(every):
-        if on_expert is not None:
-            on_expert(each, number, len(every))
-        made = trained_expert(base, each, keep, **how).played()
-        taught[each.part].update(dict.fromkeys(each.keeps, made))
-    return stitched(base.played(), taught)
+    return blueprint

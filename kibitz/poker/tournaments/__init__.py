@@ -1,14 +1,15 @@
 """Tournaments of jam or fold: hands, the Independent Chip Model, and stochastic games over stacks.
 
-icm([10, 7, 13], [50, 30, 20])                                      what stacks are worth, by Malmuth-Harville
+icm([10, 7, 13], [50, 30, 20])                                      values of stacks, by Malmuth-Harville
 pushfold([10, 7, 13], blinds=(1, 2), prizes=[50, 30, 20])           one hand in which all jam or fold
 tournament("tournament(players=3)")                                 the rules of a whole tournament
-solve(rules), check(rules, solution.jams)                           an equilibrium of it, and what could be gained
+solve(rules), check(rules, solution.jams)                           an equilibrium of it, and what a player could gain
 """
 
 from kibitz.poker.tournaments.chip_model import icm
-from kibitz.poker.tournaments.equilibrium import Check, Solution, check, solve
+from kibitz.poker.tournaments.equilibrium import Check, TournamentSolution, check, solve
 from kibitz.poker.tournaments.single import Chart, PushFold, pushfold
 from kibitz.poker.tournaments.states import Tournament, tournament
 
-__all__ = ["Chart", "Check", "PushFold", "Solution", "Tournament", "check", "icm", "pushfold", "solve", "tournament"]
+__all__ = ["Chart", "Check", "PushFold", "Tournament", "TournamentSolution", "check", "icm", "pushfold", "solve",
+           "tournament"]  # fmt: skip

@@ -1,12 +1,11 @@
-"""The Independent Chip Model (Malmuth-Harville): what stacks are worth in prizes.
+"""The Independent Chip Model (Malmuth-Harville): the values of stacks in prizes.
 
 A player comes first with the probability of his share of the chips; without him the same is said of second place, and
-so on. So P(order) is a product over the places, and a stack is worth the mean of its prizes.
+so on. So P(order) is a product over the places, and the value of a stack is the mean of its prizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -20,30 +19,30 @@ MOST = 20  # players: sets of them are gone through, 2^20
 
 
 def icm(stacks: ArrayLike, prizes: ArrayLike) -> Floats:
-    """What each stack is worth. stacks: [..., players], all above zero; prizes: for the first places; the rest get 0.
+    """The value of each stack. stacks: [..., players], all above zero; prizes: for the first places; the rest get 0.
 
     Many vectors of stacks may be given at once.
     """
-    held = np.asarray(stacks, float)
+    chips = np.asarray(stacks, float)
     paid = checked_prizes(prizes)
-    if not held.ndim or not held.size:
+    if not chips.ndim or not chips.size:
         raise GameError("give the stack of each player")
-    players = held.shape[-1]
+    players = chips.shape[-1]
     if players > MOST:
         raise GameError(f"{players} players are too many for the Independent Chip Model here: at most {MOST}")
-    if not np.isfinite(held).all() or held.min() <= 0:
+    if not np.isfinite(chips).all() or chips.min() <= 0:
         raise GameError("stacks are numbers above zero: leave players without chips out")
     places = min(players, len(paid))
-    worth = np.zeros_like(held)
+    worth = np.zeros_like(chips)
     # By set of players who came before: the probability of that, and whose place is next.
-    reach: dict[int, Any] = {0: np.ones(held.shape[:-1])}
+    reach: dict[int, Any] = {0: np.ones(chips.shape[:-1])}
     for place in range(places):
         after: dict[int, Any] = {}
         for gone, chance in reach.items():
             left = [i for i in range(players) if not gone >> i & 1]
-            total = held[..., left].sum(axis=-1)
+            total = chips[..., left].sum(axis=-1)
             for i in left:
-                here = chance * held[..., i] / total
+                here = chance * chips[..., i] / total
                 worth[..., i] += here * paid[place]
                 if place + 1 < places:
                     after[gone | 1 << i] = after.get(gone | 1 << i, 0.0) + here
@@ -54,17 +53,14 @@ def icm(stacks: ArrayLike, prizes: ArrayLike) -> Floats:
 def checked_prizes(prizes: ArrayLike) -> tuple[float, ...]:
     """Prizes of the places, the first one first."""
     try:
-        found = tuple(float(prize) for prize in np.asarray(prizes, float).ravel())
+        paid = tuple(float(prize) for prize in np.asarray(prizes, float).ravel())
     except (TypeError, ValueError):
         raise GameError(f"prizes {prizes!r} should be numbers, such as 50, 30, 20") from None
-    if not found or not all(np.isfinite(found)) or min(found) < 0:
+    if not paid or not all(np.isfinite(paid)) or min(paid) < 0:
         raise GameError("prizes are numbers, zero or more, that of the first place first: such as 50, 30, 20")
-    if any(a < b for a, b in pairwise(found)):
-        raise GameError(f"prizes {_list(found)} should not go up from one place to the next")
-    if found[0] <= 0:
+    if any(a < b for a, b in pairwise(paid)):
+        listed = ", ".join(f"{prize:g}" for prize in paid)
+        raise GameError(f"prizes {listed} should not go up from one place to the next")
+    if paid[0] <= 0:
         raise GameError("the first prize should be above zero")
-    return found
-
-
-def _list(numbers: Sequence[float]) -> str:
-    return ", ".join(f"{number:g}" for number in numbers)
+    return paid

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError
 from kibitz.poker.tournaments.exact import ExactHand
-from kibitz.poker.tournaments.fictitious import POWER, Engine, FictitiousPlay
+from kibitz.poker.tournaments.fictitious import POWER, Engine, JamFoldPlay
 from kibitz.poker.tournaments.fresh import FOUND, VALUED, fresh
 from kibitz.poker.tournaments.mdp import Induced
 from kibitz.poker.tournaments.sampled import SampledHand
@@ -54,7 +54,7 @@ class Step:
 
 
 @dataclass
-class Solution:
+class TournamentSolution:
     """Strategies of all levels that are done, and the one that is under way."""
 
     rules: Tournament
@@ -81,91 +81,87 @@ def engine_of(players: int, deals: int = 0) -> Engine:
 def solve(
     rules: Tournament, algorithm: str = "pi-fp", tolerance: float = TOLERANCE, *,
     deals: int = 0,
-    start: Solution | None = None,
-    on_step: Callable[[Solution, Step], None] | None = None,
+    start: TournamentSolution | None = None,
+    on_step: Callable[[TournamentSolution, Step], None] | None = None,
     on_round: Callable[[int, int, int, int], None] | None = None,
     threads: int | None = None,
-) -> Solution:  # fmt: skip
+) -> TournamentSolution:  # fmt: skip
     """Solve all levels, from two players up. deals: to sample, where three players are not to be counted with all
-    cards. start: a solution that goes on. on_step: is told after each iteration, when the solution may be saved;
-    on_round: players, iteration, round of fictitious play, and states that go on."""
+    cards. start: a solution that is resumed. on_step: a callback after each iteration, when the solution may be saved;
+    on_round: one with players, iteration, round of fictitious play, and states that go on."""
     if algorithm not in ALGORITHMS:
         raise SolverError(f"there is no algorithm {algorithm!r}: choose {', '.join(ALGORITHMS)}")
-    found = start or Solution(rules, algorithm, tolerance, deals, worth=rules.icm.copy())
-    if (found.rules, found.algorithm, found.deals) != (rules, algorithm, deals):
+    solution = start or TournamentSolution(rules, algorithm, tolerance, deals, worth=rules.icm.copy())
+    if (solution.rules, solution.algorithm, solution.deals) != (rules, algorithm, deals):
         begun, wanted = (
             f"{r} by {a}{f' over {d:,} deals' * bool(d)}"
-            for r, a, d in ((found.rules, found.algorithm, found.deals), (rules, algorithm, deals))
+            for r, a, d in ((solution.rules, solution.algorithm, solution.deals), (rules, algorithm, deals))
         )
         raise SolverError(f"what was begun is {begun}, not {wanted}")
-    found.tolerance = tolerance
-    for level in rules.levels[found.done :]:
-        _level(found, level, on_step, on_round, threads)
-        found.done += 1
-    return found
+    solution.tolerance = tolerance
+    for level in rules.levels[solution.done :]:
+        _level(solution, level, on_step, on_round, threads)
+        solution.done += 1
+    return solution
 
 
-def _level(found: Solution, level: Level, on_step: Any, on_round: Any, threads: int | None) -> None:
-    number, engine = level.players - 2, engine_of(level.players, found.deals)
-    resumed = found.jams[number] if len(found.jams) > number else None
-    play = FictitiousPlay(engine, level.forced, resumed, threads)
+def _level(solution: TournamentSolution, level: Level, on_step: Any, on_round: Any, threads: int | None) -> None:
+    number, engine = level.players - 2, engine_of(level.players, solution.deals)
+    resumed = solution.jams[number] if len(solution.jams) > number else None
+    play = JamFoldPlay(engine, level.forced, resumed, threads)
     if resumed is None:
-        found.jams.append(play.jams)
+        solution.jams.append(play.jams)
     else:
-        found.jams[number] = play.jams
-    begun = sum(step.players == level.players for step in found.steps)
-    iterate = _by_hands if found.algorithm in ("vi-fp", "pi-fp") else _by_responses
+        solution.jams[number] = play.jams
+    begun = sum(step.players == level.players for step in solution.steps)
+    iterate = _by_hands if solution.algorithm in ("vi-fp", "pi-fp") else _by_responses
     for iteration in range(begun, MOST):
         began = time.perf_counter()
-        tell = None if on_round is None else partial(_told, on_round, level.players, iteration + 1)
-        change, active, over = iterate(found, level, play, iteration, tell)
+        callback = partial(on_round, level.players, iteration + 1) if on_round is not None else None
+        change, active, over = iterate(solution, level, play, iteration, callback)
         step = Step(level.players, iteration + 1, change, active, time.perf_counter() - began)
-        found.steps.append(step)
+        solution.steps.append(step)
         if on_step is not None:
-            on_step(found, step)
+            on_step(solution, step)
         if over:
             break
-    play.tidy(level.payoffs(found.worth), SHARE * found.tolerance * found.rules.prizes[0])
-
-
-def _told(on_round: Any, players: int, iteration: int, number: int, gain: float, active: int) -> None:
-    on_round(players, iteration, number, active)
+    play.tidy(level.payoffs(solution.worth), SHARE * solution.tolerance * solution.rules.prizes[0])
 
 
 def _by_hands(
-    found: Solution, level: Level, play: FictitiousPlay, iteration: int, tell: Any
+    solution: TournamentSolution, level: Level, play: JamFoldPlay, iteration: int, callback: Any
 ) -> tuple[float, int, bool]:
     """Hands with fixed values, solved; then new values."""
-    aim = found.tolerance * found.rules.prizes[0]
+    aim = solution.tolerance * solution.rules.prizes[0]
     mine = level.values
     begun = 0 if iteration == 0 else BEGUN
-    rough = ROUGH * found.steps[-1].change if iteration else FIRST * found.rules.prizes[0]
-    played = play.run(level.payoffs(found.worth), ROUNDS, max(SHARE * aim, rough), begun, tell)
+    rough = ROUGH * solution.steps[-1].change if iteration else FIRST * solution.rules.prizes[0]
+    played = play.run(level.payoffs(solution.worth), ROUNDS, max(SHARE * aim, rough), begun, callback)
     after: Any = played.values
-    if found.algorithm == "pi-fp":
-        after, _ = Induced(level, play.engine, play.moments).policy_iteration(play.jams, found.worth)
-    change = float(np.abs(after.ravel() - found.worth[mine]).max())
-    found.worth[mine] = after.ravel()
+    if solution.algorithm == "pi-fp":
+        after, _ = Induced(level, play.engine, play.moments).policy_iteration(play.jams, solution.worth)
+    change = float(np.abs(after.ravel() - solution.worth[mine]).max())
+    solution.worth[mine] = after.ravel()
     over = change < aim and float(played.gains.max()) <= 2 * SHARE * aim
     return change, int((played.rounds > 0).sum()), over
 
 
 def _by_responses(
-    found: Solution, level: Level, play: FictitiousPlay, iteration: int, tell: Any
+    solution: TournamentSolution, level: Level, play: JamFoldPlay, iteration: int, callback: Any
 ) -> tuple[float, int, bool]:
     """A best response in the whole tournament, mixed into the strategies."""
-    aim = found.tolerance * found.rules.prizes[0]
+    aim = solution.tolerance * solution.rules.prizes[0]
     mine = level.values
     induced = Induced(level, play.engine, play.moments)
     if iteration == 0:  # strategies come from the Independent Chip Model
-        play.run(level.payoffs(found.worth), ROUNDS, FIRST * found.rules.prizes[0], 0, tell)
+        play.run(level.payoffs(solution.worth), ROUNDS, FIRST * solution.rules.prizes[0], 0, callback)
         induced = Induced(level, play.engine, play.moments)
-    now = induced.value(play.jams, found.worth)
-    found.worth[mine] = now.ravel()
-    if found.algorithm == "fp-pi":
-        best, policy = induced.policy_iteration(play.jams, found.worth)
+    now = induced.value(play.jams, solution.worth)
+    solution.worth[mine] = now.ravel()
+    if solution.algorithm == "fp-pi":
+        best, policy = induced.policy_iteration(play.jams, solution.worth)
     else:
-        best, policy = induced.value_iteration(found.worth, SHARE * aim)
+        best, policy = induced.value_iteration(solution.worth, SHARE * aim)
     gain = best - now
     change = float(gain.max())
     over = change < aim
@@ -222,8 +218,7 @@ def check(rules: Tournament, jams: list[NDArray[Any]], deals: int = 0, threads: 
     """The ex-post check: a best response to strategies of all levels, by policy iteration, against their own value.
     deals: the size of samples, where three players are not counted with all cards. Samples are fresh ones."""
     engines = [engine_of(level.players, deals) for level in rules.levels]
-    policies: list[NDArray[Any]] = []
-    own, most, above = _valued(rules, jams, [fresh(each, FOUND) for each in engines], threads, found=policies)
+    own, most, above, policies = _valued(rules, jams, [fresh(each, FOUND) for each in engines], threads)
     if not any(isinstance(each, SampledHand) for each in engines):
         return Check(own, most, above, above, [np.zeros_like(each) for each in above])
     runs = [
@@ -240,22 +235,21 @@ def check(rules: Tournament, jams: list[NDArray[Any]], deals: int = 0, threads: 
 
 def _valued(
     rules: Tournament, jams: list[NDArray[Any]], engines: list[Engine], threads: int | None,
-    policies: list[NDArray[Any]] | None = None, found: list[NDArray[Any]] | None = None,
-) -> tuple[Floats, Floats, list[Floats]]:  # fmt: skip
-    """(values of the profile, those of a responder, its gains by level). Without `policies` a best responder is found
-    and appended to `found`."""
+    policies: list[NDArray[Any]] | None = None,
+) -> tuple[Floats, Floats, list[Floats], list[NDArray[Any]]]:  # fmt: skip
+    """(values of the profile, those of a responder, its gains by level, its policies). Without `policies` the responder
+    is a best one."""
     own, most = rules.icm.copy(), rules.icm.copy()
-    gains = []
+    gains, chosen = [], []
     for k, (level, played, engine) in enumerate(zip(rules.levels, jams, engines, strict=True)):
         induced = Induced(level, engine, engine.moments(played, threads))
         now = induced.value(played, own)
         own[level.values] = now.ravel()
-        if policies is not None:
-            best = induced.value(policies[k], most)
-        else:
+        if policies is None:
             best, policy = induced.policy_iteration(played, most)
-            if found is not None:
-                found.append(policy)
+        else:
+            best, policy = induced.value(policies[k], most), policies[k]
         most[level.values] = best.ravel()
         gains.append(best - now)
-    return own, most, gains
+        chosen.append(policy)
+    return own, most, gains, chosen

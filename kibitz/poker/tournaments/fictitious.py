@@ -1,9 +1,9 @@
 """Fictitious play of hands of jam or fold, in vector form: all hands of all seats at all states at once.
 
 Everybody plays best against what the others did so far on average. A seat acts once in a hand, so a best response is
-found node by node: jam with the hands for which it is worth more. Later rounds count more than early ones, and what is
-played with less than a thousandth is not played at all, as sums over ranges go faster where they are sparse; what comes
-of it is measured anyway.
+found node by node: jam with the hands for which that has the higher value. Later rounds count more than early ones. A
+probability below a thousandth counts as zero, because sums over ranges go faster where they are sparse; the result is
+measured anyway.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.poker.tournaments.exact import HandTables
-from kibitz.poker.tournaments.hand import FOLD, JAM, Hand
+from kibitz.poker.tournaments.hand import FOLD, JAM, JamFoldHand
 
 Floats = NDArray[Any]
 LEAST = 1e-3  # probability
@@ -28,7 +28,7 @@ SELDOM = 0.1  # a decision is seldom reached if the others let it come to that s
 class Engine(Protocol):
     """How hands are gone through: with all cards, or with a sample of deals."""
 
-    hand: Hand
+    hand: JamFoldHand
     tables: HandTables
 
     def moments(self, jams: Floats, threads: int | None = None) -> Any: ...
@@ -37,8 +37,8 @@ class Engine(Protocol):
 
 
 @dataclass
-class Played:
-    """Strategies of some states, and what they are worth."""
+class JamStrategies:
+    """Strategies of some states, and their values."""
 
     jams: Floats  # [states, nodes, 169]  the probability of jamming, by hand
     gains: Floats  # [states, seats]  what a seat could win more in this hand
@@ -54,30 +54,30 @@ def best(worth: Floats, forced: NDArray[np.bool_], last: NDArray[np.bool_] | Non
     return more | forced[:, :, None]
 
 
-def gains_of(hand: Hand, worth: Floats, jams: Floats, forced: NDArray[np.bool_]) -> Floats:
+def gains_of(hand: JamFoldHand, worth: Floats, jams: Floats, forced: NDArray[np.bool_]) -> Floats:
     """[states, seats]  what a best response wins more than a strategy, in one hand."""
     top = np.where(forced[:, :, None], worth[:, :, JAM], worth.max(axis=2))
     mean = worth[:, :, JAM] * jams + worth[:, :, FOLD] * (1 - jams)
     lost = (top - mean).sum(axis=-1)
-    found = np.zeros((len(worth), hand.players))
+    gains = np.zeros((len(worth), hand.players))
     for k, (seat, _) in enumerate(hand.nodes):
-        found[:, seat] += lost[:, k]
-    return found
+        gains[:, seat] += lost[:, k]
+    return gains
 
 
 def first_jams(engine: Engine, forced: NDArray[np.bool_]) -> Floats:
     """Jam with the better half of the hands, and with half as many for each who jammed before."""
-    tables, found = engine.tables, np.zeros((*forced.shape, 169), np.float32)
+    tables, jams = engine.tables, np.zeros((*forced.shape, 169), np.float32)
     order = np.argsort(-tables.strength)
     above = np.empty(169)
     above[order] = np.cumsum(tables.prior[order]) - tables.prior[order]  # how many hands are better
     for k, (_, jammed) in enumerate(engine.hand.nodes):
-        found[:, k] = above < 0.5 ** (1 + len(jammed))
-    found[forced] = 1.0
-    return found
+        jams[:, k] = above < 0.5 ** (1 + len(jammed))
+    jams[forced] = 1.0
+    return jams
 
 
-class FictitiousPlay:
+class JamFoldPlay:
     """Strategies of some states that get better round by round."""
 
     def __init__(
@@ -98,12 +98,12 @@ class FictitiousPlay:
 
     def run(
         self, payoffs: Floats, rounds: int, tolerance: float = 0.0, begun: int = 0,
-        on_round: Callable[[int, float, int], None] | None = None,
-    ) -> Played:  # fmt: skip
+        on_round: Callable[[int, int], None] | None = None,
+    ) -> JamStrategies:  # fmt: skip
         """Play at most so many rounds, at each state until nobody could win more than the tolerance.
 
-        payoffs: [states, outcomes, seats]; begun: rounds that strategies stand for. on_round: is told the round, the
-        largest gain, and how many states go on.
+        payoffs: [states, outcomes, seats]; begun: rounds that strategies stand for. on_round: a callback with
+        the round and how many states go on.
         """
         engine, forced = self.engine, self.forced
         worth = engine.worth(self.moments, payoffs)
@@ -112,7 +112,7 @@ class FictitiousPlay:
         for number in range(rounds + 1):
             active = np.flatnonzero(gains.max(axis=1) > tolerance)
             if on_round is not None:
-                on_round(number, float(gains.max()), len(active))
+                on_round(number, len(active))
             if number == rounds or not len(active):
                 break
             self.mix(active, best(worth[active], forced[active]), POWER / (begun + number + POWER))
@@ -120,20 +120,23 @@ class FictitiousPlay:
             gains[active] = gains_of(engine.hand, worth[active], self.jams[active], forced[active])
             played[active] += 1
         values = values_of(engine.outcomes(self.moments, self.jams), payoffs)
-        return Played(self.jams, gains, values, played)
+        return JamStrategies(self.jams, gains, values, played)
 
-    def tidy(self, payoffs: Floats, tolerance: float) -> Played:
+    def tidy(self, payoffs: Floats, tolerance: float) -> JamStrategies:
         """Forget what was played in early rounds alone, at states where that leaves nobody more to win."""
         now = self.run(payoffs, 0)
         pure = np.where(self.jams > OFTEN, 1.0, np.where(self.jams < 1 - OFTEN, 0.0, self.jams)).astype(np.float32)
-        moments = self.engine.moments(pure, self.threads)
-        gains = gains_of(self.engine.hand, self.engine.worth(moments, payoffs), pure, self.forced)
-        good = gains.max(axis=1) <= np.maximum(tolerance, now.gains.max(axis=1))
-        self.jams[good], self.moments[good] = pure[good], moments[good]
+        self._take(pure, payoffs, np.maximum(tolerance, now.gains.max(axis=1)))
         return self.run(payoffs, 0)
 
+    def _take(self, jams: Floats, payoffs: Floats, most: Floats) -> None:
+        """Take other strategies at states where nobody could then win more than `most` [states]."""
+        moments = self.engine.moments(jams, self.threads)
+        gains = gains_of(self.engine.hand, self.engine.worth(moments, payoffs), jams, self.forced)
+        good = gains.max(axis=1) <= most
+        self.jams[good], self.moments[good] = jams[good], moments[good]
 
-    def settle(self, payoffs: Floats, tolerance: float, clear: float) -> Played:
+    def settle(self, payoffs: Floats, tolerance: float, clear: float) -> JamStrategies:
         """At decisions that are seldom reached a mistake costs little, so fictitious play leaves some. Where a hand
         loses more than `clear` by one action there, given the others' ranges, it takes the other: node by node, the
         last ones first, where that leaves nobody more to win. Elsewhere a small loss is that of a hand that mixes."""
@@ -147,14 +150,10 @@ class FictitiousPlay:
             jams = self.jams.copy()
             jams[:, node] = np.where(gain > clear, 1.0, np.where(gain < -clear, 0.0, jams[:, node]))
             jams[forced] = 1.0
-            moments = engine.moments(jams, self.threads)
-            after = gains_of(engine.hand, engine.worth(moments, payoffs), jams, forced).max(axis=1)
-            good = after <= np.maximum(tolerance, now)
-            self.jams[good], self.moments[good] = jams[good], moments[good]
+            self._take(jams, payoffs, np.maximum(tolerance, now))
         return self.run(payoffs, 0)
 
 
 def values_of(outcomes: Floats, payoffs: Floats) -> NDArray[np.float64]:
     """[states, seats]"""
-    found: NDArray[np.float64] = np.einsum("sio,soi->si", outcomes, payoffs)
-    return found
+    return np.asarray(np.einsum("sio,soi->si", outcomes, payoffs))

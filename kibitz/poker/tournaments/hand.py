@@ -11,7 +11,7 @@ whole chips, and odd ones go to whoever sits first after the button.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
@@ -29,12 +29,12 @@ FOLD, JAM = 0, 1
 @lru_cache(16)
 def weak_orders(hands: int) -> tuple[tuple[int, ...], ...]:
     """All orders of some hands, ties allowed: the rank of each, 0 the best, without gaps. 1, 3, 13, 75, 541, ..."""
-    found = [order for order in product(range(hands), repeat=hands) if set(order) == set(range(max(order) + 1))]
-    return tuple(sorted(found))
+    orders = [order for order in product(range(hands), repeat=hands) if set(order) == set(range(max(order) + 1))]
+    return tuple(sorted(orders))
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JamFoldOutcome:
     """How a hand can end: who is in, and their ranks."""
 
     inside: tuple[int, ...]  # seats, at least one
@@ -42,7 +42,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Hand:
+class JamFoldHand:
     """The decisions and ends of a hand for some players."""
 
     players: int
@@ -55,30 +55,30 @@ class Hand:
     def nodes(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """(seat, seats that jammed before it)."""
         last = self.players - 1
-        found = []
+        decisions = []
         for seat in range(self.players):
             for bits in range(1 << seat):
                 # What the first seats did counts most, so that nodes of a seat come in the order of their histories.
                 jammed = tuple(other for other in range(seat) if bits >> (seat - 1 - other) & 1)
                 if jammed or seat < last:
-                    found.append((seat, jammed))
-        return tuple(found)
+                    decisions.append((seat, jammed))
+        return tuple(decisions)
 
     @cached_property
     def node_number(self) -> dict[tuple[int, tuple[int, ...]], int]:
         return {node: k for k, node in enumerate(self.nodes)}
 
     @cached_property
-    def outcomes(self) -> tuple[Outcome, ...]:
+    def outcomes(self) -> tuple[JamFoldOutcome, ...]:
         """Nobody jammed, one did, or some show down in one of their orders."""
-        found = [Outcome((self.players - 1,), (0,))]
+        endings = [JamFoldOutcome((self.players - 1,), (0,))]
         for bits in range(1, 1 << self.players):
             inside = tuple(seat for seat in range(self.players) if bits >> (self.players - 1 - seat) & 1)
             if len(inside) > 1:
-                found += [Outcome(inside, ranks) for ranks in weak_orders(len(inside))]
+                endings += [JamFoldOutcome(inside, ranks) for ranks in weak_orders(len(inside))]
             elif inside[0] < self.players - 1:
-                found.append(Outcome(inside, (0,)))
-        return tuple(found)
+                endings.append(JamFoldOutcome(inside, (0,)))
+        return tuple(endings)
 
     @cached_property
     def outcome_number(self) -> dict[tuple[tuple[int, ...], tuple[int, ...]], int]:
@@ -114,23 +114,22 @@ class Hand:
 
     def posted(self, stacks: Ints, small: int, big: int, ante: int) -> Ints:
         """What each pays before the cards: an ante, and the blinds."""
-        held = np.asarray(stacks, np.int64)
+        chips = np.asarray(stacks, np.int64)
         blinds = np.zeros(self.players, np.int64)
         blinds[-2:] = small, big
-        paid = np.minimum(held, ante)
-        found: Ints = paid + np.minimum(held - paid, blinds)
-        return found
+        paid = np.minimum(chips, ante)
+        return np.asarray(paid + np.minimum(chips - paid, blinds))
 
     def forced(self, stacks: Ints, posted: Ints) -> NDArray[np.bool_]:
         """[..., nodes]  where a seat stays in without a decision: it has nothing left, or nothing to pay."""
-        held = np.asarray(stacks, np.int64)
-        found = np.zeros((*held.shape[:-1], len(self.nodes)), bool)
+        chips = np.asarray(stacks, np.int64)
+        stays = np.zeros((*chips.shape[:-1], len(self.nodes)), bool)
         for k, (seat, jammed) in enumerate(self.nodes):
             asked = posted[..., seat + 1 :].max(axis=-1, initial=0)  # of those who are yet to act
             for other in jammed:
-                asked = np.maximum(asked, held[..., other])
-            found[..., k] = (posted[..., seat] == held[..., seat]) | (asked <= posted[..., seat])
-        return found
+                asked = np.maximum(asked, chips[..., other])
+            stays[..., k] = (posted[..., seat] == chips[..., seat]) | (asked <= posted[..., seat])
+        return stays
 
     @cached_property
     def _ends(self) -> tuple[NDArray[np.bool_], Ints]:
@@ -144,10 +143,10 @@ class Hand:
 
     def after(self, stacks: Ints, posted: Ints) -> Ints:
         """[..., outcomes, seats]  stacks after a hand, by how it ends."""
-        held, posted = np.asarray(stacks, np.int64)[..., None, :], posted[..., None, :]
+        chips, posted = np.asarray(stacks, np.int64)[..., None, :], posted[..., None, :]
         inside, rank = self._ends
-        paid = np.where(inside, held, posted)
-        left, floor = held - paid, np.zeros(paid.shape[:-1], np.int64)
+        paid = np.where(inside, chips, posted)
+        left, floor = chips - paid, np.zeros(paid.shape[:-1], np.int64)
         # Pots from the lowest on: each goes up to what the next of those who are in has paid; the last takes the rest.
         levels = np.sort(np.where(inside, paid, -1), axis=-1)
         top = paid.max(axis=-1)
@@ -171,17 +170,24 @@ class Hand:
 def placed(before: Ints, after: Ints, prizes: Sequence[float]) -> NDArray[np.float64]:
     """[..., players]  the prizes of those who have no chips left, 0 for the others. Who began the hand with more chips
     is placed higher; equals share. before, after: [..., players]; prizes: for as many places as there are players."""
-    held = np.asarray(after)
-    began = np.broadcast_to(before, held.shape)
+    chips = np.asarray(after)
+    began = np.broadcast_to(before, chips.shape)
     sums = np.concatenate(([0.0], np.cumsum(prizes)))
-    gone, found = held <= 0, np.zeros(held.shape)
-    for seat in range(held.shape[-1]):
+    gone, won = chips <= 0, np.zeros(chips.shape)
+    for seat in range(chips.shape[-1]):
         mine = began[..., seat : seat + 1]
         place = (~gone).sum(axis=-1) + (gone & (began > mine)).sum(axis=-1)
         equal = (gone & (began == mine)).sum(axis=-1)
         out = gone[..., seat]
-        found[..., seat][out] = (sums[(place + equal)[out]] - sums[place[out]]) / equal[out]
-    return found
+        won[..., seat][out] = (sums[(place + equal)[out]] - sums[place[out]]) / equal[out]
+    return won
+
+
+def survivors(after: Ints) -> Iterator[tuple[tuple[Ints, ...], list[int]]]:
+    """(where, which seats) still have chips, for each set of seats. after: [..., players]."""
+    code = (after > 0) @ (1 << np.arange(after.shape[-1]))
+    for pattern in np.unique(code).tolist():
+        yield np.nonzero(code == pattern), [seat for seat in range(after.shape[-1]) if pattern >> seat & 1]
 
 
 def next_seats(after: Sequence[int]) -> tuple[int, ...]:

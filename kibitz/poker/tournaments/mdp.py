@@ -2,8 +2,8 @@
 
 The profile is the same for all players, so one process serves: its states are the values of the tournament, a state and
 the seat that the player has in it. It is undiscounted, and a policy under which nobody is ever put out has no unique
-value. So the equations are solved for the *minimal* solution: states from which the tournament never ends are worth
-nothing; and a policy keeps what it did last where two actions are worth the same [Ganzfried & Sandholm 2009].
+value. So the equations are solved for the *minimal* solution: states from which the tournament never ends have
+value zero; and a policy keeps what it did last where two actions have the same value [Ganzfried & Sandholm 2009].
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Induced:
     moments: Any  # of the others' strategies
 
     def value(self, jams: NDArray[Any], worth: Floats) -> Floats:
-        """[states, seats]  what a policy is worth. worth: values of all levels, of which those below are used."""
+        """[states, seats]  the values of a policy. worth: values of all levels, of which those below are used."""
         level = self.level
         chance = self.engine.outcomes(self.moments, jams)  # [states, seats, outcomes]
         link = level.link.transpose(0, 2, 1)
@@ -43,8 +43,8 @@ class Induced:
         size = level.count * level.players
         row = np.repeat(np.arange(size), chance.shape[-1]).reshape(chance.shape)
         keep = inside & (chance > 0)
-        found = minimal(row[keep], link[keep] - level.first, chance[keep], constant, size)
-        return found.reshape(level.count, level.players)
+        solved = minimal(row[keep], link[keep] - level.first, chance[keep], constant, size)
+        return solved.reshape(level.count, level.players)
 
     def improved(self, jams: NDArray[np.bool_], worth: Floats) -> NDArray[np.bool_]:
         """The policy that is best for one hand, by values of all levels."""
@@ -53,7 +53,7 @@ class Induced:
 
     def policy_iteration(self, jams: NDArray[Any], worth: Floats, most: int = 100) -> tuple[Floats, NDArray[np.bool_]]:
         """(the values of the best policy, and that policy), from a strategy on. It is over when values stand still:
-        hands that are worth the same either way may change sides for ever, by rounding."""
+        hands with the same value either way may change sides for ever, by rounding."""
         values = worth.copy()
         mine, still = self.level.values, STILL * self.level.rules.prizes[0]
         now: Any = jams
@@ -99,18 +99,18 @@ def minimal(row: Any, column: Any, weight: Any, constant: Floats, size: int) -> 
         if (more == leaves).all():
             break
         leaves = more
-    found = np.zeros(size)
+    solution = np.zeros(size)
     some = np.flatnonzero(leaves)
-    inner, given = matrix[some][:, some], constant[some]
+    inner, gain = matrix[some][:, some], constant[some]
     # Tournaments are short, so going on hand by hand is over soon; where players only wait for each other it is not.
-    here, top = given.copy(), float(np.abs(constant).max(initial=0.0))
+    here, top = gain.copy(), float(np.abs(constant).max(initial=0.0))
     for _ in range(PATIENCE):
-        after = inner @ here + given
+        after = inner @ here + gain
         moved = float(np.abs(after - here).max(initial=0.0))
         here = after
         if moved <= EXACT * top:
             break
     else:
-        here = splu((identity(len(some)) - inner).tocsc()).solve(given)
-    found[some] = here
-    return found
+        here = splu((identity(len(some)) - inner).tocsc()).solve(gain)
+    solution[some] = here
+    return solution

@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.cards.deck import RANKS
 from kibitz.cards.holdem import classes
 
-RANKS = "23456789TJQKA"
 OFTEN, SELDOM = 0.995, 0.005
 
 
 def grid() -> list[list[int]]:
     """[13][13]  classes as charts have them: aces first, suited hands above the pairs, offsuit ones below."""
     number = {name: k for k, name in enumerate(classes().names)}
-    found = []
+    rows = []
     for row in reversed(range(13)):
         cells = []
         for column in reversed(range(13)):
             high, low = RANKS[max(row, column)], RANKS[min(row, column)]
             kind = "" if row == column else "s" if row > column else "o"
             cells.append(number[f"{high}{low}{kind}"])
-        found.append(cells)
-    return found
+        rows.append(cells)
+    return rows
 
 
 def written(jams: NDArray[Any]) -> str:
@@ -49,16 +49,16 @@ def written(jams: NDArray[Any]) -> str:
 
 def _runs(names: list[str], played: Any) -> list[str]:
     """Runs of hands, from the best down: AA, TT+ or K9s-K6s."""
-    found = []
+    runs = []
     at = 0
     for yes, run in groupby(names, played):
         here = list(run)
         if yes:
             if len(here) == 1:
-                found.append(here[0])
+                runs.append(here[0])
             elif at == 0:
-                found.append(f"{here[-1]}+")
+                runs.append(f"{here[-1]}+")
             else:
-                found.append(f"{here[0]}-{here[-1]}")
+                runs.append(f"{here[0]}-{here[-1]}")
         at += len(here)
-    return found
+    return runs

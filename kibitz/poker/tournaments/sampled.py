@@ -7,19 +7,18 @@ nobody's hand, but in a pot of two they may lie on the board.
 
 from __future__ import annotations
 
-import threading
 from functools import cached_property, lru_cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.recipes import class_of
+from kibitz.cards.strengths import each
 from kibitz.core.errors import GameError
-from kibitz.core.resources import cores
-from kibitz.core.threads import together
 from kibitz.poker.tournaments.exact import hold_em
-from kibitz.poker.tournaments.hand import Hand, weak_orders
+from kibitz.poker.tournaments.hand import JamFoldHand, weak_orders
 
 DEALS = 400_000
 FEWEST, MOST = 1_000, 20_000_000
@@ -38,7 +37,7 @@ def _deals(players: int, deals: int, seed: int) -> tuple[NDArray[np.uint8], NDAr
     """([deals, players] classes of hands, [deals, 2^players] outcomes by who is in)."""
     from kibitz.poker.tournaments.kernels.deals import order_deals
 
-    hand = Hand(players)
+    hand = JamFoldHand(players)
     codes = np.zeros((1 << players, 6**players), np.int16)
     for k, outcome in enumerate(hand.outcomes):
         who = sum(1 << (players - 1 - seat) for seat in outcome.inside)
@@ -60,35 +59,24 @@ class SampledHand:
     """Values of actions over a sample. `moments` are the strategies themselves."""
 
     def __init__(self, players: int, deals: int = DEALS, seed: int = 0) -> None:
-        self.hand, self.deals, self.seed, self.tables = Hand(players), deals, seed, hold_em()
+        self.hand, self.deals, self.seed, self.tables = JamFoldHand(players), deals, seed, hold_em()
         self.classes, self.orders = _deals(players, deals, seed)
 
     @cached_property
-    def _node_of(self) -> NDArray[np.int64]:
-        """[seat, who jammed before]  the node, or -1."""
-        found = np.full((self.hand.players, 1 << self.hand.players), -1, np.int64)
-        for k, (seat, jammed) in enumerate(self.hand.nodes):
-            found[seat, sum(1 << (seat - 1 - other) for other in jammed)] = k
-        return found
-
-    @cached_property
     def _pairs(self) -> list[tuple[int, int]]:
-        n = self.hand.players
-        return [(a, b) for a in range(n) for b in range(a + 1, n)]
+        return list(combinations(range(self.hand.players), 2))
 
     @cached_property
-    def _pair_of(self) -> NDArray[np.int64]:
+    def _tables(self) -> Any:
+        from kibitz.poker.tournaments.kernels.deals import DealTables
+
         n = self.hand.players
-        found = np.full(1 << n, -1, np.int64)
+        node_of, pair_of = np.full((n, 1 << n), -1, np.int64), np.full(1 << n, -1, np.int64)
+        for k, (seat, jammed) in enumerate(self.hand.nodes):
+            node_of[seat, sum(1 << (seat - 1 - other) for other in jammed)] = k
         for k, (a, b) in enumerate(self._pairs):
-            found[1 << (n - 1 - a) | 1 << (n - 1 - b)] = k
-        return found
-
-    @cached_property
-    def _first_of(self) -> NDArray[np.int64]:
-        n = self.hand.players
-        inside = [tuple(s for s in range(n) if who >> (n - 1 - s) & 1) for who in range(1 << n)]
-        return np.array([self.hand.first_of(each) for each in inside], np.int64)
+            pair_of[1 << (n - 1 - a) | 1 << (n - 1 - b)] = k
+        return DealTables(self.classes, self.orders, node_of, pair_of)
 
     @cached_property
     def _chances(self) -> NDArray[np.float64]:
@@ -113,56 +101,43 @@ class SampledHand:
 
         n = self.hand.players
         out = np.zeros((len(moments), chunks, len(self.hand.nodes), 2, CLASSES))
-
-        def piece(state: int, chunk: int, reach: Any, value: Any) -> None:
-            first, last = (k * self.deals // chunks for k in (chunk, chunk + 1))
-            go_through(first, last, jams, self._node_of, self.classes, self.orders, paid, pairs, self._pair_of, reach,
-                       value, out[state, chunk])  # fmt: skip
-
         for state in range(len(moments)):
             jams, paid = moments[state].astype(np.float64), np.ascontiguousarray(payoffs[state], np.float64)
             pairs = self._pair_values(paid)
-            self._each([(state, chunk) for chunk in range(chunks)], piece,
-                       lambda: (np.zeros((n + 1, 1 << n)), np.zeros((2 << n, n))))  # fmt: skip
+
+            def work(chunk: int, state: int = state, jams: Any = jams, paid: Any = paid, pairs: Any = pairs) -> None:
+                room = np.zeros((n + 1, 1 << n)), np.zeros((2 << n, n))
+                go_through(*self._span(chunk, chunks), jams, self._tables, paid, pairs, *room, out[state, chunk])
+
+            each(work, chunks)
         return out
 
+    def _span(self, chunk: int, chunks: int) -> tuple[int, int]:
+        """(the first deal, the one after the last) of a chunk."""
+        return chunk * self.deals // chunks, (chunk + 1) * self.deals // chunks
+
     def _pair_values(self, paid: NDArray[Any]) -> NDArray[np.float64]:
-        """[pairs of seats, 169, 169, seats]  what a pot of two is worth."""
-        found = np.empty((len(self._pairs), CLASSES, CLASSES, self.hand.players))
+        """[pairs of seats, 169, 169, seats]  the value of a pot of two."""
+        values = np.empty((len(self._pairs), CLASSES, CLASSES, self.hand.players))
         for k, pair in enumerate(self._pairs):
             first = self.hand.first_of(pair)
-            found[k] = np.tensordot(self._chances, paid[first : first + 3], (0, 0))
-        return found
+            values[k] = np.tensordot(self._chances, paid[first : first + 3], (0, 0))
+        return values
 
     def outcomes(self, moments: NDArray[Any], jams: NDArray[Any]) -> NDArray[np.float64]:
         """[states, seats, outcomes]"""
         from kibitz.poker.tournaments.kernels.deals import count_outcomes
 
         n = self.hand.players
-        found = np.zeros((len(moments), CHUNKS, n, len(self.hand.outcomes)))
+        inside = [tuple(s for s in range(n) if who >> (n - 1 - s) & 1) for who in range(1 << n)]
+        first_of = np.array([self.hand.first_of(seats) for seats in inside], np.int64)
+        sums = np.zeros((len(moments), CHUNKS, n, len(self.hand.outcomes)))
 
-        def piece(state: int, chunk: int, reach: Any) -> None:
-            first, last = (k * self.deals // CHUNKS for k in (chunk, chunk + 1))
+        def work(k: int) -> None:
+            state, chunk = divmod(k, CHUNKS)
             others, own = moments[state].astype(np.float64), jams[state].astype(np.float64)
-            count_outcomes(first, last, others, own, self._node_of, self.classes, self.orders, self._pair_of,
-                           self._first_of, self._chances, reach, found[state, chunk])  # fmt: skip
+            count_outcomes(*self._span(chunk, CHUNKS), others, own, self._tables, first_of, self._chances,
+                           np.zeros((n + 1, 1 << n)), sums[state, chunk])  # fmt: skip
 
-        pieces = [(state, chunk) for state in range(len(moments)) for chunk in range(CHUNKS)]
-        self._each(pieces, piece, lambda: (np.zeros((n + 1, 1 << n)),))
-        return np.asarray(found.sum(axis=1) / self.deals)
-
-    @staticmethod
-    def _each(pieces: list[tuple[int, int]], work: Any, space: Any) -> None:
-        """Pieces on all cores; each thread takes the next."""
-        left, lock = iter(pieces), threading.Lock()
-
-        def take(_: int) -> None:
-            mine = space()
-            while True:
-                with lock:
-                    piece = next(left, None)
-                if piece is None:
-                    return
-                work(*piece, *mine)
-
-        together(take, max(1, min(cores(), len(pieces))))
+        each(work, len(moments) * CHUNKS)
+        return np.asarray(sums.sum(axis=1) / self.deals)

@@ -11,8 +11,8 @@ import numpy as np
 
 from kibitz.core import store
 from kibitz.core.errors import ArtefactError, GameError, KibitzError
-from kibitz.poker.tournaments.equilibrium import ALGORITHMS, Solution, Step, engine_of
-from kibitz.poker.tournaments.fictitious import FictitiousPlay
+from kibitz.poker.tournaments.equilibrium import ALGORITHMS, Step, TournamentSolution, engine_of
+from kibitz.poker.tournaments.fictitious import JamFoldPlay
 from kibitz.poker.tournaments.fresh import epsilon_of
 from kibitz.poker.tournaments.single import PushFold, charts_of
 from kibitz.poker.tournaments.states import Tournament, tournament
@@ -21,71 +21,73 @@ KIND = "tournament"
 AnyPath = str | os.PathLike[str]
 
 
-def save(found: Solution, path: AnyPath) -> None:
+def save(solution: TournamentSolution, path: AnyPath) -> None:
     """Write a solution, or how far it is."""
-    arrays: dict[str, Any] = {f"jams{k}": jams for k, jams in enumerate(found.jams)}
+    arrays: dict[str, Any] = {f"jams{k}": jams for k, jams in enumerate(solution.jams)}
     meta = {
-        "tournament": str(found.rules), "algorithm": found.algorithm, "tolerance": found.tolerance, "done": found.done,
-        "deals": found.deals,
-        "steps": [[s.players, s.iteration, s.change, s.active, s.seconds] for s in found.steps],
+        "tournament": str(solution.rules), "algorithm": solution.algorithm, "tolerance": solution.tolerance,
+        "done": solution.done, "deals": solution.deals,
+        "steps": [[s.players, s.iteration, s.change, s.active, s.seconds] for s in solution.steps],
     }  # fmt: skip
     store.save(
-        path, KIND, {**arrays, "worth": found.worth}, meta, lambda old: old.get("tournament") == str(found.rules)
+        path, KIND, {**arrays, "worth": solution.worth}, meta, lambda old: old.get("tournament") == str(solution.rules)
     )
 
 
-def load(path: AnyPath) -> Solution:
-    held = store.load(path, KIND)
-    meta, arrays = held.meta, held.arrays
+def load(path: AnyPath) -> TournamentSolution:
+    artefact = store.load(path, KIND)
+    meta, arrays = artefact.meta, artefact.arrays
     try:
         rules = tournament(str(meta["tournament"]))
         steps = [Step(int(p), int(i), float(c), int(a), float(s)) for p, i, c, a, s in meta["steps"]]
-        found = Solution(rules, str(meta["algorithm"]), float(meta["tolerance"]), int(meta["deals"]), [],
-                         arrays["worth"], steps, int(meta["done"]))  # fmt: skip
+        solution = TournamentSolution(
+            rules, str(meta["algorithm"]), float(meta["tolerance"]), int(meta["deals"]), [], arrays["worth"], steps,
+            int(meta["done"]),
+        )  # fmt: skip
         for k, level in enumerate(rules.levels):
             if f"jams{k}" in arrays:
-                found.jams.append(arrays[f"jams{k}"])
-                if found.jams[-1].shape != (level.count, len(level.hand.nodes), 169):
+                solution.jams.append(arrays[f"jams{k}"])
+                if solution.jams[-1].shape != (level.count, len(level.hand.nodes), 169):
                     raise ValueError
-        good = found.algorithm in ALGORITHMS and found.worth.shape == (rules.size,) and found.done <= len(found.jams)
+        good = solution.algorithm in ALGORITHMS and solution.done <= len(solution.jams)
+        good = good and solution.worth.shape == (rules.size,)
     except (KeyError, TypeError, ValueError, KibitzError):
         good = False
     if not good:
         raise ArtefactError(f"{path} is damaged: it does not hold what a tournament needs")
-    return found
+    return solution
 
 
-def at_state(found: Solution, stacks: Sequence[Any], path: Path | None = None) -> PushFold:
+def at_state(solution: TournamentSolution, stacks: Sequence[Any], path: Path | None = None) -> PushFold:
     """What a solved tournament plays at some stacks, in chips, in the order of acting."""
-    rules: Tournament = found.rules
+    rules = solution.rules
     chips = [_chips(rules, each) for each in stacks]
     if not 2 <= len(chips) <= rules.players:
         raise GameError(f"{len(chips)} stacks: {rules} is for 2 to {rules.players} players")
     number = len(chips) - 2
-    if found.done <= number:
+    if solution.done <= number:
         raise GameError(f"{path or 'this solution'} is not done for {len(chips)} players yet: go on with solving it")
     level = rules.levels[number]
     state = int(level.number(chips))
-    engine = engine_of(level.players, found.deals)
-    play = FictitiousPlay(engine, level.forced[[state]], found.jams[number][[state]])
-    payoffs = level.payoffs(found.worth)[[state]]
+    engine = engine_of(level.players, solution.deals)
+    play = JamFoldPlay(engine, level.forced[[state]], solution.jams[number][[state]])
+    payoffs = level.payoffs(solution.worth)[[state]]
     played = play.run(payoffs, 0)
-    prizes = rules.prizes[: level.players]
     before = rules.icm[level.values].reshape(-1, level.players)[state]
     unit = rules.unit
     return PushFold(
         level.hand, tuple(float(c * unit) for c in chips), (float(rules.small * unit), float(rules.big * unit)),
-        float(rules.ante * unit), prizes, charts_of(level.hand, engine, play, payoffs, level.forced[[state]]),
+        float(rules.ante * unit), rules.prizes[: level.players], charts_of(play, payoffs),
         tuple(played.values[0].tolist()), tuple(before.tolist()),
-        epsilon_of(engine, play.jams, payoffs, level.forced[[state]]), len(found.steps),
+        epsilon_of(engine, play.jams, payoffs, play.forced), len(solution.steps),
     )  # fmt: skip
 
 
-def _chips(rules: Tournament, given: Any) -> int:
+def _chips(rules: Tournament, stack: Any) -> int:
     try:
-        chips = float(given)
+        chips = float(stack)
     except (TypeError, ValueError):
-        raise GameError(f"a stack should be a number of chips, not {given!r}") from None
+        raise GameError(f"a stack should be a number of chips, not {stack!r}") from None
     if chips <= 0 or chips % rules.unit or not np.isfinite(chips):
-        raise GameError(f"a stack of {given} should be a multiple of {rules.unit} chips, above zero")
+        raise GameError(f"a stack of {stack} should be a multiple of {rules.unit} chips, above zero")
     return int(chips) // rules.unit

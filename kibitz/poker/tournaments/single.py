@@ -1,11 +1,11 @@
-"""One hand in which everybody jams or folds: who jams with what, and what every stack is worth.
+"""One hand in which everybody jams or folds: who jams with what, and the value of every stack.
 
-    found = pushfold([10, 7, 13], blinds=(1, 2), prizes=[50, 30, 20])
-    found.charts[0].range                   # "22+, A2s+, ..."
-    found.values                            # what every seat gets on average
+    solved = pushfold([10, 7, 13], blinds=(1, 2), prizes=[50, 30, 20])
+    solved.charts[0].range                  # "22+, A2s+, ..."
+    solved.values                           # what every seat gets on average
 
-Stacks are in the order of acting: with three players the button, the small blind, the big blind. With prizes a stack is
-worth what the Independent Chip Model says of it after the hand; without, a chip is a chip, counted in big blinds.
+Stacks are in the order of acting: with three players the button, the small blind, the big blind. With prizes the
+value of a stack after the hand comes from the Independent Chip Model; without, chips count, in big blinds.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.holdem import classes
+from kibitz.cards.ranges import parse_range
+from kibitz.cards.recipes import class_of
 from kibitz.core.errors import GameError
 from kibitz.poker.tournaments.chip_model import checked_prizes, icm
 from kibitz.poker.tournaments.exact import ExactHand, hold_em
-from kibitz.poker.tournaments.fictitious import Engine, FictitiousPlay
+from kibitz.poker.tournaments.fictitious import Engine, JamFoldPlay
 from kibitz.poker.tournaments.fresh import Epsilon, epsilon_of
-from kibitz.poker.tournaments.hand import FOLD, JAM, MOST, Hand, placed
+from kibitz.poker.tournaments.hand import FOLD, JAM, MOST, JamFoldHand, placed, survivors
 from kibitz.poker.tournaments.ranges import written
 from kibitz.poker.tournaments.sampled import DEALS, SampledHand, check_deals
 
@@ -33,6 +35,7 @@ Floats = NDArray[np.float64]
 SPLITS = 60  # a chip is cut into so many parts, so that two to six can share it
 ROUNDS = 60
 TOLERANCE = 2e-5  # of the first prize, or of a big blind
+DIFFERENT = 0.005  # of how often a hand jams, where a range differs from a chart
 CLEAR = 1e-3  # the same: a hand that loses so much by one of its actions plays the other
 
 
@@ -64,7 +67,7 @@ class Chart:
 class PushFold:
     """A solved hand."""
 
-    hand: Hand
+    hand: JamFoldHand
     stacks: tuple[float, ...]
     blinds: tuple[float, float]
     ante: float
@@ -96,15 +99,15 @@ def pushfold(
 ) -> PushFold:  # fmt: skip
     """Solve one hand. Two and three players are counted with all cards, unless `deals` asks for a sample; three need
     the table of three hands, which is made on first use (some minutes, once). More go by a sample."""
-    held, posts, dead = _chips(stacks, blinds, ante)
-    hand = Hand(len(held))
+    whole, posts, dead = _chips(stacks, blinds, ante)
+    hand = JamFoldHand(len(whole))
     paid = None if prizes is None else checked_prizes(prizes)
     engine = engine_for(hand.players, deals, exact, seed)
-    chips = np.array([held], np.int64)
+    chips = np.array([whole], np.int64)
     posted = hand.posted(chips, posts[0], posts[1], dead)
     forced = hand.forced(chips, posted)
     payoffs = hand_payoffs(hand, chips, posted, paid, posts[1])
-    play = FictitiousPlay(engine, forced, threads=threads)
+    play = JamFoldPlay(engine, forced, threads=threads)
     scale = 1.0 if paid is None else paid[0]
     played = play.run(payoffs, rounds, TOLERANCE * scale)
     rounds = int(played.rounds.max())
@@ -112,10 +115,10 @@ def pushfold(
     played = play.settle(payoffs, TOLERANCE * scale, CLEAR * scale)
     big = float(Fraction(str(blinds[1])))
     scaled = big / posts[1]
-    before = (0.0,) * hand.players if paid is None else tuple(icm(np.array(held), paid[: hand.players]).tolist())
+    before = (0.0,) * hand.players if paid is None else tuple(icm(np.array(whole), paid[: hand.players]).tolist())
     return PushFold(
-        hand, tuple(float(chip * scaled) for chip in held), (float(posts[0] * scaled), big), float(dead * scaled), paid,
-        charts_of(hand, engine, play, payoffs, forced), tuple(played.values[0].tolist()), before,
+        hand, tuple(float(chip * scaled) for chip in whole), (float(posts[0] * scaled), big), float(dead * scaled),
+        paid, charts_of(play, payoffs), tuple(played.values[0].tolist()), before,
         epsilon_of(engine, play.jams, payoffs, forced), rounds,
     )  # fmt: skip
 
@@ -132,48 +135,41 @@ def engine_for(players: int, deals: int | None = None, exact: bool = False, seed
 
 
 def hand_payoffs(
-    hand: Hand, chips: NDArray[np.int64], posted: NDArray[np.int64], prizes: tuple[float, ...] | None, big: int
+    hand: JamFoldHand, chips: NDArray[np.int64], posted: NDArray[np.int64], prizes: tuple[float, ...] | None, big: int
 ) -> Floats:
     """[states, outcomes, seats]  prizes by the Independent Chip Model, or big blinds won."""
     after = hand.after(chips, posted)
     if prizes is None:
         return np.asarray((after - chips[:, None, :]) / big)
     paid = np.array([*prizes, *[0.0] * hand.players][: hand.players])
-    found = placed(chips[:, None], after, paid.tolist())
-    alive = after > 0
-    code = alive @ (1 << np.arange(hand.players))
-    for pattern in np.unique(code):
-        here = np.nonzero(code == pattern)
-        seats = [seat for seat in range(hand.players) if int(pattern) >> seat & 1]
-        found[(*(axis[:, None] for axis in here), np.array(seats))] = icm(after[here][:, seats], paid)
-    return found
+    payoffs = placed(chips[:, None], after, paid.tolist())
+    for here, seats in survivors(after):
+        payoffs[(*(axis[:, None] for axis in here), np.array(seats))] = icm(after[here][:, seats], paid)
+    return payoffs
 
 
-def charts_of(
-    hand: Hand, engine: Engine, play: FictitiousPlay, payoffs: Floats, forced: NDArray[np.bool_], at: int = 0
-) -> tuple[Chart, ...]:
-    """The charts of one of the states."""
-    one = slice(at, at + 1)
-    worth = engine.worth(play.moments[one], payoffs[one])[0]
-    # With a payoff of one everywhere an action is worth the probability that it comes to it.
-    met = engine.worth(play.moments[one], np.ones_like(payoffs[one]))[0, :, JAM]
-    found = []
-    for k, (seat, jammed) in enumerate(hand.nodes):
+def charts_of(play: JamFoldPlay, payoffs: Floats) -> tuple[Chart, ...]:
+    """The charts of a single state."""
+    worth = play.engine.worth(play.moments, payoffs)[0]
+    # With a payoff of one everywhere the value of an action is the probability that it comes to it.
+    met = play.engine.worth(play.moments, np.ones_like(payoffs))[0, :, JAM]
+    charts = []
+    for k, (seat, jammed) in enumerate(play.engine.hand.nodes):
         here = np.maximum(met[k], 1e-12)
         gain, fold = (worth[k, JAM] - worth[k, FOLD]) / here, worth[k, FOLD] / here
-        jams = play.jams[at, k].astype(np.float64)
+        jams = play.jams[0, k].astype(np.float64)
         reach = float(met[k].sum())
         chance = met[k] / reach if reach > 0 else hold_em().prior
-        found.append(Chart(seat, jammed, jams, gain, fold, chance, reach, bool(forced[at, k])))
-    return tuple(found)
+        charts.append(Chart(seat, jammed, jams, gain, fold, chance, reach, bool(play.forced[0, k])))
+    return tuple(charts)
 
 
 def _chips(stacks: Sequence[Any], blinds: Sequence[Any], ante: Any) -> tuple[list[int], tuple[int, int], int]:
     """Whole numbers that are in the same proportions, and can be shared."""
-    given = [_amount("a stack", each) for each in stacks]
-    if not 2 <= len(given) <= MOST:
-        raise GameError(f"{len(given)} stacks: a hand of jam or fold is for 2 to {MOST} players")
-    if min(given) <= 0:
+    amounts = [_amount("a stack", each) for each in stacks]
+    if not 2 <= len(amounts) <= MOST:
+        raise GameError(f"{len(amounts)} stacks: a hand of jam or fold is for 2 to {MOST} players")
+    if min(amounts) <= 0:
         raise GameError("a stack should be above zero: leave players without chips out")
     if len(blinds) != 2:
         raise GameError("blinds are two numbers, small/big, such as 1/2")
@@ -181,18 +177,52 @@ def _chips(stacks: Sequence[Any], blinds: Sequence[Any], ante: Any) -> tuple[lis
     dead = _amount("the ante", ante)
     if small < 0 or big <= 0 or small > big or dead < 0:
         raise GameError("blinds are small/big, zero or more, such as 1/2, and the ante is zero or more")
-    scale = SPLITS * lcm(*(each.denominator for each in (*given, small, big, dead)))
-    if max(*given, big) * scale > 10**15:
+    scale = SPLITS * lcm(*(each.denominator for each in (*amounts, small, big, dead)))
+    if max(*amounts, big) * scale > 10**15:
         raise GameError("stacks and blinds have too many digits")
-    whole = [int(each * scale) for each in (*given, small, big, dead)]
-    return whole[: len(given)], (whole[-3], whole[-2]), whole[-1]
+    whole = [int(each * scale) for each in (*amounts, small, big, dead)]
+    return whole[: len(amounts)], (whole[-3], whole[-2]), whole[-1]
 
 
-def _amount(what: str, given: Any) -> Fraction:
+def _amount(what: str, source: Any) -> Fraction:
     try:
-        found = Fraction(str(given).strip())
+        number = Fraction(str(source).strip())
     except (ValueError, ZeroDivisionError):
-        raise GameError(f"{what} should be a number, not {given!r}") from None
-    if abs(found) > 10**9 or found.denominator > 10**6:
-        raise GameError(f"{what}, {given}, is too large or has too many digits")
-    return found
+        raise GameError(f"{what} should be a number, not {source!r}") from None
+    if abs(number) > 10**9 or number.denominator > 10**6:
+        raise GameError(f"{what}, {source}, is too large or has too many digits")
+    return number
+
+
+# A range of a user's beside a chart
+
+
+@dataclass(frozen=True)
+class Compared:
+    name: str  # of the decision
+    hands: tuple[tuple[str, float, float, float], ...]  # name, how often the chart and the user jam, the cost
+    cost: float  # of all differences, by how likely the hands are
+
+    def data(self) -> dict[str, Any]:
+        keys = ("hand", "jams", "yours", "cost")
+        return {"decision": self.name, "cost": self.cost,
+                "hands": [dict(zip(keys, each, strict=True)) for each in self.hands]}  # fmt: skip
+
+
+def compared(solved: PushFold, text: str, decision: str | None = None) -> Compared:
+    """A range as people write it beside the chart of a decision, the dearest difference first. A cost below zero is
+    possible where the chart itself mixes: by less than epsilon, each time it comes to this."""
+    charts = {solved.hand.decision(chart.seat, chart.jammed): chart for chart in solved.charts if not chart.forced}
+    if not charts:
+        raise GameError("there is no decision in this hand: every seat is all in by its blind")
+    name = decision or next(iter(charts))
+    if name not in charts:
+        raise GameError(f"there is no decision {name!r}: choose of {', '.join(charts)}")
+    chart, number = charts[name], class_of().astype(np.int64)
+    weight = np.bincount(number, parse_range(text).weights, 169) / np.bincount(number, minlength=169)
+    cost = (chart.jams - weight) * chart.gain
+    differ = np.flatnonzero(np.abs(chart.jams - weight) > DIFFERENT)
+    order = differ[np.argsort(-cost[differ], kind="stable")]
+    names = classes().names
+    hands = tuple((names[k], float(chart.jams[k]), float(weight[k]), float(cost[k])) for k in order)
+    return Compared(name, hands, float(chart.chance[differ] @ cost[differ]))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from kibitz.core.errors import GameError
 from kibitz.core.spec import parse, show
 from kibitz.poker.tournaments.chip_model import checked_prizes, icm
-from kibitz.poker.tournaments.hand import Hand, next_seats, placed
+from kibitz.poker.tournaments.hand import JamFoldHand, next_seats, placed, survivors
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -45,12 +45,12 @@ class Tournament:
     @cached_property
     def levels(self) -> tuple[Level, ...]:
         """With two players, three, ..."""
-        made = []
+        levels = []
         first = 0
         for players in range(2, self.players + 1):
-            made.append(Level(self, players, first))
-            first += made[-1].count * players
-        return tuple(made)
+            levels.append(Level(self, players, first))
+            first += levels[-1].count * players
+        return tuple(levels)
 
     @property
     def states(self) -> list[int]:
@@ -79,7 +79,7 @@ class Level:
 
     def __init__(self, rules: Tournament, players: int, first: int) -> None:
         self.rules, self.players, self.first = rules, players, first
-        self.hand = Hand(players)
+        self.hand = JamFoldHand(players)
         self.count = comb(rules.units - 1, players - 1)
 
     @cached_property
@@ -88,22 +88,21 @@ class Level:
         cuts = np.array(list(combinations(range(1, self.rules.units), self.players - 1)), np.int64)
         cuts = cuts.reshape(-1, self.players - 1)
         edge = np.zeros((len(cuts), 1), np.int64)
-        found: Ints = np.diff(np.hstack((edge, cuts, edge + self.rules.units)), axis=1)  # type: ignore[assignment]
-        return found
+        return np.asarray(np.diff(np.hstack((edge, cuts, edge + self.rules.units)), axis=1), np.int64)
 
     @cached_property
     def _number(self) -> Ints:
         """By all stacks but the last: the number of a state."""
-        found = np.full((self.rules.units,) * (self.players - 1), -1, np.int64)
-        found[tuple(self.stacks[:, :-1].T)] = np.arange(self.count)
-        return found
+        numbers = np.full((self.rules.units,) * (self.players - 1), -1, np.int64)
+        numbers[tuple(self.stacks[:, :-1].T)] = np.arange(self.count)
+        return numbers
 
     def number(self, stacks: Ints | Sequence[int]) -> Ints:
         """The numbers of states, [..., seats] -> [...]."""
-        held = np.asarray(stacks, np.int64)
-        if held.shape[-1] != self.players or (held < 1).any() or (held.sum(axis=-1) != self.rules.units).any():
-            raise GameError(f"stacks {held.tolist()} are no state of {self.rules} for {self.players} players")
-        return np.asarray(self._number[tuple(np.moveaxis(held[..., :-1], -1, 0))])
+        chips = np.asarray(stacks, np.int64)
+        if chips.shape[-1] != self.players or (chips < 1).any() or (chips.sum(axis=-1) != self.rules.units).any():
+            raise GameError(f"stacks {chips.tolist()} are no state of {self.rules} for {self.players} players")
+        return np.asarray(self._number[tuple(np.moveaxis(chips[..., :-1], -1, 0))])
 
     @property
     def values(self) -> slice:
@@ -127,20 +126,15 @@ class Level:
         ends = self.hand.after(self.stacks, self.posted)
         link = np.full(shape, -1, np.int64)
         prize = placed(self.stacks[:, None], ends, self.rules.prizes[: self.players])
-        for o in range(shape[1]):
-            after = ends[:, o]
-            code = (after > 0) @ (1 << np.arange(self.players))
-            for pattern in np.unique(code):
-                here = np.flatnonzero(code == pattern)
-                alive = [seat for seat in range(self.players) if int(pattern) >> seat & 1]
-                if len(alive) == 1:
-                    prize[here, o, alive[0]] = self.rules.prizes[0]
-                    continue
-                level = self.rules.levels[len(alive) - 2]
-                order = next_seats([int(seat in alive) for seat in range(self.players)])
-                state = level.number(after[here][:, order])
-                for seat, was in enumerate(order):
-                    link[here, o, was] = level.first + state * level.players + seat
+        for (states, outcomes), alive in survivors(ends):
+            if len(alive) == 1:
+                prize[states, outcomes, alive[0]] = self.rules.prizes[0]
+                continue
+            level = self.rules.levels[len(alive) - 2]
+            order = next_seats([int(seat in alive) for seat in range(self.players)])
+            state = level.number(ends[states, outcomes][:, order])
+            for seat, was in enumerate(order):
+                link[states, outcomes, was] = level.first + state * level.players + seat
         return link, prize
 
     @property
@@ -148,12 +142,12 @@ class Level:
         return self._leads[0]
 
     def payoffs(self, worth: Floats) -> Floats:
-        """[states, outcomes, seats]  what the ends of a hand are worth, by the values of all states."""
+        """[states, outcomes, seats]  the values of the ends of a hand, by those of all states."""
         link, prize = self._leads
         return np.where(link >= 0, worth[link], prize)
 
 
-def tournament(text: str | Tournament = "tournament", **given: Any) -> Tournament:
+def tournament(text: str | Tournament = "tournament", **named: Any) -> Tournament:
     """The rules of "tournament(players=3, chips=13500, blinds=300/600, unit=300, prizes=50/30/20, ante=0)"; what is
     left out is as in this example, for two players with prizes 1/0. Arguments by name come before those of the text."""
     if isinstance(text, Tournament):
@@ -161,7 +155,7 @@ def tournament(text: str | Tournament = "tournament", **given: Any) -> Tournamen
     spec = parse(text)
     if spec.name != "tournament":
         raise GameError(f"{text!r} should begin with tournament")
-    args: Mapping[str, Any] = {**spec.args, **given}
+    args: Mapping[str, Any] = {**spec.args, **named}
     known = ("players", "chips", "blinds", "unit", "prizes", "ante")
     for key in args:
         if key not in known:
@@ -184,24 +178,24 @@ def tournament(text: str | Tournament = "tournament", **given: Any) -> Tournamen
     units = chips // unit
     if units < players:
         raise GameError(f"{chips} chips are less than a unit of {unit} for each of {players} players")
-    found = Tournament(players, units, int(blinds[0]) // unit, int(blinds[1]) // unit, ante // unit, prizes, unit)
-    if max(found.states) > MOST_STATES:
-        raise GameError(f"{found} has {max(found.states):,} states: take a larger unit")
-    return found
+    rules = Tournament(players, units, int(blinds[0]) // unit, int(blinds[1]) // unit, ante // unit, prizes, unit)
+    if max(rules.states) > MOST_STATES:
+        raise GameError(f"{rules} has {max(rules.states):,} states: take a larger unit")
+    return rules
 
 
-def numbers(name: str, given: Any) -> tuple[float, ...]:
+def numbers(name: str, source: Any) -> tuple[float, ...]:
     """Numbers of "50/30/20", "50,30,20", or a list."""
-    items = given.replace("/", ",").split(",") if isinstance(given, str) else given
+    items = source.replace("/", ",").split(",") if isinstance(source, str) else source
     items = items if isinstance(items, list | tuple) else [items]
     try:
         return tuple(float(item) for item in items)
     except (TypeError, ValueError):
-        raise GameError(f"{name} {given!r} should be numbers, such as 50/30/20") from None
+        raise GameError(f"{name} {source!r} should be numbers, such as 50/30/20") from None
 
 
-def _whole(name: str, given: Any, low: int, high: int | None = None) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or given < low or (high is not None and given > high):
+def _whole(name: str, number: Any, low: int, high: int | None = None) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or number < low or (high is not None and number > high):
         top = "" if high is None else f" to {high}"
-        raise GameError(f"{name}={show(given)} should be a whole number, {low}{top or ' or more'}")
-    return given
+        raise GameError(f"{name}={show(number)} should be a whole number, {low}{top or ' or more'}")
+    return number

@@ -1,5 +1,5 @@
 """A sweep goes through all boards of a two-player poker game, flop by flop, and keeps nothing of them.
 
-It tells exactly what strategies within buckets are worth in the whole game where no memory holds its hands on boards:
+It gives exact values of strategies of buckets in the whole game, where no memory holds its hands on boards:
 best responses (`exploitability`) and the value of one strategy against another. The boards of a flop are a shard.
 """

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kibitz.poker.whole.plan import EXIT, FOLD, Part, Place, Shape, plan_of
+from kibitz.poker.whole.plan import EXIT, FOLD, ActionRows, Part, Shape, plan_of
 
 WARP, WIDE = 32, 16  # threads, and lanes of a group
 PAIRS = WIDE // 2  # threads of a group: each has two lanes
@@ -29,7 +29,7 @@ BLOCKS = 8  # on a multiprocessor at least: so few that the compiler may keep wh
 
 
 @dataclass(frozen=True)
-class Round:
+class CudaRound:
     """What the code of a round knows beforehand."""
 
     hands: int  # on a board
@@ -211,7 +211,7 @@ extern "C" __global__ void even(
 class Writer:
     """Writes the code of one shape for one seat. `played`: the seat plays its strategy, else it answers at its best."""
 
-    def __init__(self, shape: Shape, seat: int, played: bool, of: Round, name: str) -> None:
+    def __init__(self, shape: Shape, seat: int, played: bool, of: CudaRound, name: str) -> None:
         self.shape, self.seat, self.other, self.played, self.of, self.name = shape, seat, 1 - seat, played, of, name
         self.parts = plan_of(shape, seat)
 
@@ -234,7 +234,7 @@ class Writer:
             yield (f"const real* const {name}{source} = {rows} + {offset * WIDE}u + (unsigned long long){row} * "
                    f"{width * WIDE}u;")  # fmt: skip
 
-    def _place(self, node: int) -> Place:
+    def _place(self, node: int) -> ActionRows:
         place = self.shape.place[node]
         assert place is not None
         return place
@@ -256,11 +256,11 @@ class Writer:
             ends += (*(term.folds if folds else ()), *(term.shows if shows else ()))
         return ends
 
-    def _read(self, lines: list[str], made: list[str], indent: str = "    ") -> str:
+    def _read(self, lines: list[str], names: list[str], indent: str = "    ") -> str:
         """What is made of some hands, and read the next ones, which are there when they are asked for."""
         cards = ["one[u] = h[u].x & 65535u;", "other[u] = h[u].x >> 16;"]
         pieces = [f"{indent}unsigned int one[{STEP}], other[{STEP}];"]
-        pieces += [f"{indent}vec {name}[{STEP}];" for name in made]
+        pieces += [f"{indent}vec {name}[{STEP}];" for name in names]
         pieces += [self._each([*cards, *lines], indent), self._each(["h[u] = hand[next_at + u];"], indent)]
         return "\n".join(pieces)
 
@@ -411,7 +411,7 @@ class Writer:
         return OPEN.format(name=f"{self.name}_open", step=STEP, body="\n".join(f"  {line}" for line in body))
 
 
-def prelude(of: Round) -> str:
+def prelude(of: CudaRound) -> str:
     return PRELUDE.format(
         real=of.real, hands=of.hands, filled=filled(of.hands), above=of.above, groups=of.groups, nodes=of.nodes,
         after=of.after, term=(of.cards + 1) * of.card_bytes, wide=WIDE, pairs=PAIRS, warp=WARP,

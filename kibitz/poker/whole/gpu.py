@@ -24,12 +24,12 @@ from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.weights import ordered, rows_on
 from kibitz.poker.sampled.hands import copies_of, hands_before, renamed
 from kibitz.poker.whole import cuda
-from kibitz.poker.whole.cuda import GATHER, PAIRS, WARP, WIDE, Round, Writer, filled, prelude
+from kibitz.poker.whole.cuda import GATHER, PAIRS, WARP, WIDE, CudaRound, Writer, filled, prelude
 from kibitz.poker.whole.plan import EXIT, Part, Shape, blocks_of, shapes_of
 
 Floats = NDArray[np.float64]
 
-MOST_ROOM = 16 << 30  # bytes for what betting is worth on the last boards: a shard of hold'em at once
+MOST_ROOM = 16 << 30  # bytes for the values of betting on the last boards: a shard of hold'em at once
 SHARE = 0.8  # of free memory that is taken at most
 THREADS = 256
 _C_NAMES = {4: "float", 8: "double"}
@@ -37,7 +37,7 @@ PLAIN_SHARED = 48 << 10  # bytes of shared memory that need not be asked for
 
 
 @dataclass
-class Packed:
+class PackedBoards:
     """The hands on the boards of a round of a shard, in memory or on the GPU. B boards of H hands, A boards before."""
 
     hands: Any  # uint32[B, places, 4]  `pack_hands`
@@ -51,15 +51,15 @@ class Packed:
     names: Any  # uint16[renamings, H]  what renamings that leave a board alone make of its hands
     name_at: Any  # int32[B + 1]  where those of a board begin; none, if only one does
 
-    def sent(self, xp: Any) -> Packed:
-        return Packed(*(xp.asarray(each) for each in vars(self).values()))
+    def sent(self, xp: Any) -> PackedBoards:
+        return PackedBoards(*(xp.asarray(each) for each in vars(self).values()))
 
 
 @dataclass
-class Tables:
+class RoundTables:
     """The betting of a round on the GPU, for one seat."""
 
-    of: Round
+    of: CudaRound
     stake: Any  # [G, N, WIDE]
     begin: tuple[Any, Any]  # int64[G]  by seat: where the rows of a group begin in its strategy, in WIDE
     exits: Any  # int32[G, N, WIDE]  the lane of the next round; -1: none
@@ -75,10 +75,10 @@ class Shards:
         self.sweep, self.device = sweep, device
         self.xp = self.device.xp
         self._lock, self._threads = threading.Lock(), threading.local()
-        self._tables: dict[tuple[int, int, int], Tables] = {}
+        self._tables: dict[tuple[int, int, int], RoundTables] = {}
         self._check_room()
 
-    # Room
+    # Memory
 
     def _most(self, level: int) -> int:
         """Boards of a round that a shard has at most; one before the first cards."""
@@ -122,11 +122,11 @@ class Shards:
 
     def _vectors(self, hands: int, dtype: Any) -> list[Any]:
         """By round: zeros by board before, group, hand there and so many more, and lane."""
-        sweep, found = self.sweep, [None] * self.sweep.begin
+        sweep, vectors = self.sweep, [None] * self.sweep.begin
         for level in self._levels:
             each = sweep.groups(level) * (sweep.hands(level - 1) + hands) * WIDE
-            found.append(self.xp.zeros(self._most(level - 1) * each, dtype))
-        return found
+            vectors.append(self.xp.zeros(self._most(level - 1) * each, dtype))
+        return vectors
 
     @cached_property
     def _roots(self) -> list[Any]:
@@ -149,8 +149,8 @@ class Shards:
         return [self._by_row(seat, self.xp.asarray(table)) for seat, table in enumerate(self.sweep._laid[1])]
 
     def _by_row(self, seat: int, table: Any) -> Any:
-        found, given = self.xp.empty_like(table), table.reshape(-1, WIDE)
-        made = found.reshape(-1, WIDE)
+        by_row, rows_before = self.xp.empty_like(table), table.reshape(-1, WIDE)
+        lanes = by_row.reshape(-1, WIDE)
         for level, betting in enumerate(self.sweep._laid[0]):
             rows = self._row_counts(level)
             for g in range(len(betting.group_node) - 1):
@@ -158,11 +158,11 @@ class Shards:
                 at = min((actions[0][0] for actions in blocks.values()), default=0)
                 for source, actions in blocks.items():
                     size, width = rows[source], len(actions)
-                    block = made[at : at + size * width].reshape(size, width, WIDE)
+                    block = lanes[at : at + size * width].reshape(size, width, WIDE)
                     for column, (begin, _) in enumerate(actions):
-                        block[:, column] = given[begin : begin + size]
+                        block[:, column] = rows_before[begin : begin + size]
                     at += size * width
-        return found
+        return by_row
 
     def _row_counts(self, level: int) -> list[int]:
         """By source: rows of a round."""
@@ -175,12 +175,12 @@ class Shards:
 
     # Betting
 
-    def _round(self, level: int) -> Round:
+    def _round(self, level: int) -> CudaRound:
         sweep = self.sweep
         beside = max(0, len(self._numbered) - 2)
         words = ["h[u].z", "h[u].w", *(f"more[(PLACE) * EXTRA + {k}]" for k in range(beside))]
         row = ["0u" if source is None else words[self._numbered.index(k)] for k, source in enumerate(sweep.sources)]
-        return Round(
+        return CudaRound(
             sweep.hands(level), sweep.hands(level - 1), sweep.groups(level),
             int(np.diff(sweep._laid[0][level].group_node).max()), sweep.groups(level + 1) if level < sweep.last else 1,
             sweep.boards.live(level), sweep.hole == 2, tuple(row), beside, _C_NAMES[sweep.dtype.itemsize],
@@ -189,14 +189,14 @@ class Shards:
     def _shapes(self, level: int) -> dict[Shape, list[int]]:
         return shapes_of(self.sweep._laid[0][level], self._row_counts(level))
 
-    def tables(self, level: int, seat: int, mode: int) -> Tables:
+    def tables(self, level: int, seat: int, mode: int) -> RoundTables:
         """The betting of a round for a seat; compiled when it is first asked for."""
         key = level, seat, mode
         if key not in self._tables:
             self._tables[key] = self._made(*key)
         return self._tables[key]
 
-    def _made(self, level: int, seat: int, mode: int) -> Tables:
+    def _made(self, level: int, seat: int, mode: int) -> RoundTables:
         from kibitz.poker.whole.kernels import PLAYED
 
         betting, of, xp = self.sweep._laid[0][level], self._round(level), self.xp
@@ -222,18 +222,18 @@ class Shards:
         ]
         module = self._compile(prelude(of) + GATHER + "".join(writer.source() for writer, _ in kinds))
         begins = xp.asarray(begin[0]), xp.asarray(begin[1])
-        return Tables(of, xp.asarray(stake), begins, xp.asarray(exits), kinds, module)
+        return RoundTables(of, xp.asarray(stake), begins, xp.asarray(exits), kinds, module)
 
     def _compile(self, source: str) -> Any:
         return self.xp.RawModule(code=source, options=("-std=c++17",))
 
-    def _function(self, tables: Tables, name: str, shared: int = 0) -> Any:
+    def _function(self, tables: RoundTables, name: str, shared: int = 0) -> Any:
         if name not in tables.functions:
-            made = tables.functions[name] = tables.module.get_function(name)
+            function = tables.functions[name] = tables.module.get_function(name)
             if shared > PLAIN_SHARED:
-                made.max_dynamic_shared_size_bytes = shared
+                function.max_dynamic_shared_size_bytes = shared
             if shared:
-                made.preferred_shared_memory_carveout = 100
+                function.preferred_shared_memory_carveout = 100
         return tables.functions[name]
 
     # Shards
@@ -244,13 +244,13 @@ class Shards:
         with self._sending():
             sent = [each.sent(self.xp) for each in packed]
             starts = [self.xp.asarray(np.pad(root, ((0, 0), (0, 1), (0, 0))).ravel()) for root in roots]
-        found = self._queued(
+        values = self._queued(
             lambda: [self._run(packed, sent, seat, mode, start) for seat, start in zip(seats, starts, strict=True)]
         )
         shape = self.sweep.vectors(self.sweep.begin, np.int8).shape
-        return [np.asarray(self.device.to_host(each)).reshape(shape) for each in found]
+        return [np.asarray(self.device.to_host(each)).reshape(shape) for each in values]
 
-    def packed(self, number: int, level: int) -> Packed:
+    def packed(self, number: int, level: int) -> PackedBoards:
         """The boards of a round of a shard."""
         from kibitz.poker.exact.kernels.packed import most_places, pack_hands
 
@@ -267,13 +267,13 @@ class Shards:
             rows[k] = rows_on(source, level, shard, ahead)
         live, of = boards.live(level), self._round(level)
         places = int(most_places(tie, cuda.STEP)) + cuda.STEP  # hands are read a step ahead
-        made, sizes = np.zeros((size, places, 4), np.uint32), np.zeros(size, np.int32)
+        words, sizes = np.zeros((size, places, 4), np.uint32), np.zeros(size, np.int32)
         extra = np.zeros((size, places, of.extra), np.uint32)
         ends = np.zeros((size, places // cuda.STEP), np.uint16)
         where = np.full((size, of.above), 65535, np.uint16)
         cards = np.concatenate((pairs(live, hole)[:, [0, hole - 1]], [[live, live]]))
         up = hands_before(boards, hole, level, shard)
-        pack_hands(np.ascontiguousarray(order), tie, up, rows, cards, of.card_bytes, cuda.STEP, of.above, made,
+        pack_hands(np.ascontiguousarray(order), tie, up, rows, cards, of.card_bytes, cuda.STEP, of.above, words,
                    extra, ends, where, sizes)  # fmt: skip
         below = np.array([0, size])
         if level > sweep.begin:
@@ -289,9 +289,9 @@ class Shards:
         else:
             names += [names[0]] * size
         name_at = np.cumsum([0, *(len(each) for each in names[1:])])
-        return Packed(made, extra, ends, sizes, where, copies_of(boards, hole, level, here), above.astype(np.int32),
-                      below.astype(np.int32), np.concatenate(names).astype(np.uint16),
-                      name_at.astype(np.int32))  # fmt: skip
+        return PackedBoards(words, extra, ends, sizes, where, copies_of(boards, hole, level, here),
+                            above.astype(np.int32), below.astype(np.int32), np.concatenate(names).astype(np.uint16),
+                            name_at.astype(np.int32))  # fmt: skip
 
     @contextlib.contextmanager
     def _sending(self) -> Iterator[None]:
@@ -306,16 +306,16 @@ class Shards:
         """All work goes in one line, one shard behind the other, so they share what room there is; threads put theirs
         in and wait for its end, while the next is in the line already."""
         with self._lock, self._stream:
-            found = work()
+            result = work()
             done = self._stream.record()
         done.synchronize()
-        return found
+        return result
 
     @cached_property
     def _stream(self) -> Any:
         return self.xp.cuda.Stream(non_blocking=True)
 
-    def _run(self, packed: list[Packed], sent: list[Packed], seat: int, mode: int, start: Any) -> Any:
+    def _run(self, packed: list[PackedBoards], sent: list[PackedBoards], seat: int, mode: int, start: Any) -> Any:
         """What a seat gets on a shard's boards: down round by round, and up again."""
         begin = self.sweep.begin
         tables = [self.tables(level, seat, mode) for level in self._levels]
@@ -329,7 +329,7 @@ class Shards:
                 self._even(tables[k], sent[k - 1], self._sums[begin + k], self._means[begin + k])
         return self._sums[begin].copy()
 
-    def _open(self, tables: Tables, sent: Packed, seat: int, roots: Any, onto: Any) -> None:
+    def _open(self, tables: RoundTables, sent: PackedBoards, seat: int, roots: Any, onto: Any) -> None:
         boards, wide = len(sent.above), -(-tables.of.hands * PAIRS // THREADS)
         for writer, groups in tables.kinds:
             if EXIT in writer.shape.turn:
@@ -340,8 +340,9 @@ class Shards:
                 )  # fmt: skip
 
     def _settle(
-        self, tables: Tables, packed: Packed, sent: Packed, seat: int, roots: Any, after: Any, onto: Any
-    ) -> None:
+        self, tables: RoundTables, packed: PackedBoards, sent: PackedBoards, seat: int, roots: Any, after: Any,
+        onto: Any,
+    ) -> None:  # fmt: skip
         """Values of all boards of a round, so many at a time as there is room for, summed by board before."""
         of, places = tables.of, packed.hands.shape[1]
         parts = [(writer, groups, k, part) for writer, groups in tables.kinds for k, part in enumerate(writer.parts)]
@@ -358,7 +359,7 @@ class Shards:
                    (sent.where, sent.below, sent.copies, self._values, np.int32(places), np.int32(first), np.int32(low),
                     onto))  # fmt: skip
 
-    def _even(self, tables: Tables, before: Packed, sums: Any, means: Any) -> None:
+    def _even(self, tables: RoundTables, before: PackedBoards, sums: Any, means: Any) -> None:
         """Values on the boards before, equal for hands that a renaming which leaves the board alone makes the same."""
         of = tables.of
         self._function(tables, "even")(
@@ -366,7 +367,7 @@ class Shards:
             (sums, before.names, before.name_at, np.int32(filled(of.above)), means),
         )  # fmt: skip
 
-    def _part(self, tables: Tables, writer: Writer, groups: Any, k: int, part: Part, sent: Packed, seat: int,
+    def _part(self, tables: RoundTables, writer: Writer, groups: Any, k: int, part: Part, sent: PackedBoards, seat: int,
               roots: Any, after: Any, first: int, boards: int) -> None:  # fmt: skip
         of, places = tables.of, sent.hands.shape[1]
         shared, slot = of.shared_bytes(part), boards * of.groups * places * WIDE

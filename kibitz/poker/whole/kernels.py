@@ -62,7 +62,7 @@ class Hands(NamedTuple):
     two: np.ndarray  # int64[1]  cards of a hand
 
 
-class Room(NamedTuple):
+class SweepWorkspace(NamedTuple):
     """Working space of one thread. All vectors of a group would be too much for the caches of a core, so nodes are
     visited in depth, and there is one vector for each number of actions so far."""
 
@@ -111,25 +111,25 @@ def is_nothing(reach, n):
 
 
 @small_part
-def put(value, at, found, how):
+def put(value, at, amount, how):
     if how == ADD:
-        found = add(load(value, at), found)
+        amount = add(load(value, at), amount)
     elif how == LARGER:
-        found = maximum(load(value, at), found)
-    store(value, at, found)
+        amount = maximum(load(value, at), amount)
+    store(value, at, amount)
 
 
 @part
-def count(held, reach, sums):
+def count(holders, reach, sums):
     """The reach of all hands that hold each card, and of all hands."""
     whole = constant(reach, 0.0)
-    for card in range(U64(held.shape[0])):
+    for card in range(U64(holders.shape[0])):
         mine = constant(reach, 0.0)
-        for q in range(U64(held.shape[1])):
-            mine = add(mine, load(reach, U64(held[card, q]) * LANES))
+        for q in range(U64(holders.shape[1])):
+            mine = add(mine, load(reach, U64(holders[card, q]) * LANES))
         store(sums, card * LANES, mine)
         whole = add(whole, mine)
-    if held.shape[1] > 1:  # hands of two cards were counted twice
+    if holders.shape[1] > 1:  # hands of two cards were counted twice
         whole = multiply(whole, constant(reach, 0.5))
     store(sums, CARDS * LANES, whole)
 
@@ -137,10 +137,10 @@ def count(held, reach, sums):
 @small_part
 def besides(card, i, two, whole, sums):
     """A sum over all hands less those that hold a card of hand i. With two cards the hand itself is taken off twice."""
-    found = subtract(whole, load(sums, U64(card[i, U64(0)]) * LANES))
+    rest = subtract(whole, load(sums, U64(card[i, U64(0)]) * LANES))
     if two:
-        found = subtract(found, load(sums, U64(card[i, ONE]) * LANES))
-    return found
+        rest = subtract(rest, load(sums, U64(card[i, ONE]) * LANES))
+    return rest
 
 
 @small_part
@@ -175,10 +175,10 @@ def shown(card, last, two, stake, reach, sums, so_far, ties, value, how):
             before = besides(card, low, two, whole, so_far)
             see(card, low, two, mine, so_far)
             whole = add(whole, mine)
-            found = add(before, before)
+            won = add(before, before)
             if two:
-                found = subtract(found, mine)
-            put(value, low * LANES, multiply(chips, found), how)
+                won = subtract(won, mine)
+            put(value, low * LANES, multiply(chips, won), how)
         else:
             for i in range(low, high):
                 store(ties, (i - low) * LANES, besides(card, i, two, whole, so_far))
@@ -187,8 +187,8 @@ def shown(card, last, two, stake, reach, sums, so_far, ties, value, how):
                 see(card, i, two, mine, so_far)
                 whole = add(whole, mine)
             for i in range(low, high):
-                found = add(load(ties, (i - low) * LANES), besides(card, i, two, whole, so_far))
-                put(value, i * LANES, multiply(chips, found), how)
+                won = add(load(ties, (i - low) * LANES), besides(card, i, two, whole, so_far))
+                put(value, i * LANES, multiply(chips, won), how)
         low = high
 
 
@@ -198,10 +198,10 @@ def folded(card, two, stake, reach, sums, value, how):
     cards. The hand itself is taken off with each of its cards."""
     chips, whole = load(stake, U64(0)), load(sums, CARDS * LANES)
     for i in range(U64(card.shape[0])):
-        found = besides(card, i, two, whole, sums)
+        won = besides(card, i, two, whole, sums)
         if two:
-            found = add(found, load(reach, i * LANES))
-        put(value, i * LANES, multiply(chips, found), how)
+            won = add(won, load(reach, i * LANES))
+        put(value, i * LANES, multiply(chips, won), how)
 
 
 @part
@@ -377,24 +377,24 @@ def close_round(betting, hands, low, high, seat, mode, strategies, roots, after,
 
 
 @kernel
-def symmetrise(given, renamed, found):
-    """found: the mean of values under some renamings. given, found [groups, hands, LANES]; renamed [renamings, hands]
-    what each makes of a hand."""
+def symmetrise(values, renamed, mean):
+    """mean: of values under some renamings. values, mean [groups, hands, LANES]; renamed [renamings, hands] what each
+    makes of a hand."""
     share = 1.0 / renamed.shape[0]
-    for group in range(U64(given.shape[0])):
-        for i in range(U64(given.shape[1])):
+    for group in range(U64(values.shape[0])):
+        for i in range(U64(values.shape[1])):
             for x in range(LANES):
-                found[group, i, x] = 0.0
+                mean[group, i, x] = 0.0
             for p in range(U64(renamed.shape[0])):
                 at = U64(renamed[p, i])
                 for x in range(LANES):
-                    found[group, i, x] += given[group, at, x]
+                    mean[group, i, x] += values[group, at, x]
             for x in range(LANES):
-                found[group, i, x] *= share
+                mean[group, i, x] *= share
 
 
 @kernel
-def list_held(card, two, held, filled):
+def list_held(card, two, holders, filled):
     """The hands that hold each card of some boards: `Hands.held`. filled [cards]: room."""
     for board in range(card.shape[0]):
         for c in range(filled.shape[0]):
@@ -402,5 +402,5 @@ def list_held(card, two, held, filled):
         for i in range(card.shape[1]):
             for side in range(2 if two else 1):
                 c = card[board, i, side]
-                held[board, c, filled[c]] = i
+                holders[board, c, filled[c]] = i
                 filled[c] += 1

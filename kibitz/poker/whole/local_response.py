@@ -5,7 +5,7 @@ At each decision it knows how likely each hand of an opponent is, by Bayes from 
 fold as often as their strategy does there [Lisy & Bowling 2017]. Whatever it does, what it wins against a strategy is a
 lower bound on what a best response wins.
 
-With several opponents ranges are held to be independent, and an opponent's folds to be answered before the others act:
+With several opponents ranges are taken as independent, and an opponent's folds as answered before the others act:
 both only make the response weaker than it might be.
 """
 
@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
+from kibitz.evaluate.match import Agent
 from kibitz.games.views import View
-from kibitz.poker.endgames.seen import Seen
+from kibitz.poker.endgames.hand_rows import HandRows
 from kibitz.poker.rules import betting
 from kibitz.poker.rules.betting import Bets
 from kibitz.poker.rules.cards import cards_of
@@ -29,13 +30,13 @@ Floats = NDArray[np.float64]
 BOARDS = 24  # ways the board may go on that an equity is taken over
 
 
-class LocalResponse:
+class LocalResponse(Agent):
     """An agent. target: a compiled agent that plays all other seats, with rows of its own."""
 
     name = "local best response"
 
     def __init__(self, target: Any, boards: int = BOARDS, seed: int = 0) -> None:
-        self.seen, machine = Seen(target), target.machine
+        self.hand_rows, machine = HandRows(target), target.machine
         if not machine.definition.limit:
             raise GameError("local best response is for limit poker: elsewhere raises have many sizes")
         self.target, self.machine, self.definition, self.boards = target, machine, machine.definition, boards
@@ -47,14 +48,7 @@ class LocalResponse:
     def begin(self, seat: int) -> None:
         self._known.clear()
 
-    def end(self, view: View, payoff: float) -> None:
-        pass
-
     # What opponents may hold
-
-    def _played(self, seat: int, done: str, board: tuple[int, ...]) -> Floats:
-        """[N, actions]  what the target does with each hand after some betting."""
-        return self.seen.on_board(seat, done, board, self.hands)
 
     def _clear(self, gone: tuple[int, ...]) -> NDArray[np.bool_]:
         """Hands without some cards."""
@@ -66,7 +60,7 @@ class LocalResponse:
         """(by seat that is still in, but for one's own: what each hand weighs; where betting stands)."""
         definition = self.definition
         bets = betting.start(definition)
-        said, found = "", {s: self._clear(gone).astype(float) for s in range(definition.players) if s != seat}
+        said, weights = "", {s: self._clear(gone).astype(float) for s in range(definition.players) if s != seat}
         for number, part in enumerate(done.split("/")):
             if number:
                 said += "/"
@@ -78,16 +72,16 @@ class LocalResponse:
                 if who != seat:
                     key = (who, said, shown)
                     if key not in self._known:
-                        self._known[key] = self._played(who, said, shown)
+                        self._known[key] = self.hand_rows.on_board(who, said, shown, self.hands)
                     offered = betting.actions(definition, bets)
-                    found[who] = found[who] * self._known[key][:, offered.index(action)]
+                    weights[who] = weights[who] * self._known[key][:, offered.index(action)]
                 bets = betting.act(definition, bets, action)
                 said += betting.letters(action)
         while bets.turn < 0:
             bets = betting.deal(definition, bets)
-        return {s: weight for s, weight in found.items() if not bets.folded[s]}, bets
+        return {s: weight for s, weight in weights.items() if not bets.folded[s]}, bets
 
-    # What its own hand is worth
+    # The value of its own hand
 
     def _wins(self, mine: tuple[int, ...], board: tuple[int, ...], ranges: dict[int, Floats]) -> float:
         """How likely one's hand beats all ranges if the board goes on at random; ties count half."""
@@ -123,15 +117,15 @@ class LocalResponse:
         pot, top = sum(bets.paid), max(bets.paid)
         asked = top - bets.paid[view.seat]
         wins = self._wins(mine, shown, ranges)
-        worth = {"fold": 0.0, "call": wins * pot - (1 - wins) * asked}
+        value = {"fold": 0.0, "call": wins * pot - (1 - wins) * asked}
         if "raise" in view.actions:
-            worth["raise"] = self._raised(view.seat, done, mine, shown, ranges, bets, pot, asked)
-        best = max((action for action in view.actions), key=lambda action: worth[action])
+            value["raise"] = self._raised(view.seat, done, mine, shown, ranges, bets, pot, asked)
+        best = max(view.actions, key=lambda action: value[action])
         return [float(action == best) for action in view.actions]
 
     def _raised(self, seat: int, done: str, mine: tuple[int, ...], shown: tuple[int, ...], ranges: dict[int, Floats],
                 bets: Bets, pot: int, asked: int) -> float:  # fmt: skip
-        """What a raise is worth: those who fold leave the pot, those who call pay it."""
+        """The value of a raise: those who fold leave the pot, those who call pay it."""
         size = self.definition.raise_size[bets.round]
         after, said = betting.act(self.definition, bets, "raise"), done + "r"
         stay: dict[int, Floats] = {}
@@ -139,7 +133,7 @@ class LocalResponse:
         while now.turn >= 0 and now.turn != seat and now.round == bets.round:
             who = now.turn
             offered = betting.actions(self.definition, now)
-            played = self._played(who, text, shown)
+            played = self.hand_rows.on_board(who, text, shown, self.hands)
             folds = played[:, offered.index("fold")] if "fold" in offered else np.zeros(len(played))
             mass = ranges[who].sum()
             leave *= float(ranges[who] @ folds / mass) if mass > 0 else 0.0
@@ -152,8 +146,8 @@ class LocalResponse:
 
 
 def local_bound(target: Any, deals: int = 1000, seed: int = 1, boards: int = BOARDS) -> Any:
-    """What local best response wins in duplicate deals, with the target in all other seats: a Result whose first score
-    is a lower bound on what a best response wins, up to its interval."""
+    """What local best response wins in duplicate deals, with the target in all other seats: the first score of the
+    match is a lower bound on what a best response wins, up to its interval."""
     from kibitz.evaluate.match import match
 
     response = LocalResponse(target, boards, seed)

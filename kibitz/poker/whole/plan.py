@@ -1,7 +1,7 @@
 """The betting of a round cut into parts, for kernels that have little room (`cuda.py`).
 
-A *term* is what the ends below one node are worth together: all those below a node of the other, as their values are
-added, or one below a node of the seat. A *part* has few terms; it writes what its root is worth to a *slot* of device
+A *term* is the value of the ends below one node together: of all those below a node of the other, as their values are
+added, or of one below a node of the seat. A *part* has few terms; it writes the value of its root to a *slot* of device
 memory, where the part above it reads it.
 """
 
@@ -17,7 +17,7 @@ FOLD, SHOWDOWN, EXIT = 2, 3, 4  # as in poker/exact/kernels/passes.py
 
 
 @dataclass(frozen=True)
-class Place:
+class ActionRows:
     """Where the probabilities of an action are: those of a group's nodes that go by the same row numbers are a block
     [rows, width] of its seat's strategy."""
 
@@ -34,56 +34,56 @@ class Shape:
 
     turn: tuple[int, ...]
     parent: tuple[int, ...]
-    place: tuple[Place | None, ...]
+    place: tuple[ActionRows | None, ...]
 
     @cached_property
     def children(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in self.turn]
+        children: list[list[int]] = [[] for _ in self.turn]
         for node, above in enumerate(self.parent):
             if node:
-                found[above].append(node)
-        return found
+                children[above].append(node)
+        return children
 
     def way(self, node: int, seat: int) -> list[int]:
         """The nodes that actions of a seat led to, on the way to a node."""
-        found: list[int] = []
+        nodes: list[int] = []
         while node:
             if self.turn[self.parent[node]] == seat:
-                found.append(node)
+                nodes.append(node)
             node = self.parent[node]
-        return found[::-1]
+        return nodes[::-1]
 
 
 def blocks_of(betting: Any, group: int, seat: int) -> dict[int, list[tuple[int, int]]]:
     """By source of row numbers: (where the rows of an action begin, in WIDE; the node that it leads to), in order."""
     first, last = betting.group_node[group : group + 2].tolist()
     led = [node for node in range(1, last - first) if betting.turn[first + betting.parent[first + node]] == seat]
-    found: dict[int, list[tuple[int, int]]] = {}
+    blocks: dict[int, list[tuple[int, int]]] = {}
     for begin, node in sorted((int(betting.sequence[seat, first + node]), node) for node in led):
-        found.setdefault(int(betting.source[seat, first + node]), []).append((begin, node))
-    return found
+        blocks.setdefault(int(betting.source[seat, first + node]), []).append((begin, node))
+    return blocks
 
 
 def shapes_of(betting: Any, rows: Sequence[int]) -> dict[Shape, list[int]]:
     """The shapes of a round (`Betting` of poker/whole/kernels.py) and the groups that have each. rows: by source."""
-    found: dict[Shape, list[int]] = {}
+    shapes: dict[Shape, list[int]] = {}
     for group in range(len(betting.group_node) - 1):
         nodes = slice(*betting.group_node[group : group + 2].tolist())
         turn, parent = betting.turn[nodes].tolist(), betting.parent[nodes].tolist()
-        place: list[Place | None] = [None] * len(turn)
+        place: list[ActionRows | None] = [None] * len(turn)
         for seat in (0, 1):
             offset = 0
             for source, actions in blocks_of(betting, group, seat).items():
                 for column, (_, node) in enumerate(actions):
-                    place[node] = Place(source, offset, len(actions), column)
+                    place[node] = ActionRows(source, offset, len(actions), column)
                 offset += rows[source] * len(actions)
-        found.setdefault(Shape(tuple(turn), (-1, *parent[1:]), tuple(place)), []).append(group)
-    return found
+        shapes.setdefault(Shape(tuple(turn), (-1, *parent[1:]), tuple(place)), []).append(group)
+    return shapes
 
 
 @dataclass(frozen=True)
-class Term:
-    """Ends that are worth something together."""
+class EndTerm:
+    """Ends whose values are added up together."""
 
     folds: tuple[int, ...]
     shows: tuple[int, ...]
@@ -94,7 +94,7 @@ class Part:
     """A piece of betting, from its root down to ends, exits and the roots of other parts."""
 
     root: int
-    terms: dict[int, Term]  # by node: that of the ends below a node of the other, or of an end below one of the seat
+    terms: dict[int, EndTerm]  # by node: that of the ends below a node of the other, or of an end below one of the seat
     reads: dict[int, int]  # roots of the parts below, and where they are
     slot: int = 0  # where it writes
 
@@ -135,23 +135,23 @@ def plan_of(shape: Shape, seat: int, most: int | None = None) -> list[Part]:
     return _placed(_sorted(parts))
 
 
-def _term(shape: Shape, ends: list[int]) -> Term:
-    return Term(
+def _term(shape: Shape, ends: list[int]) -> EndTerm:
+    return EndTerm(
         tuple(end for end in ends if shape.turn[end] == FOLD), tuple(end for end in ends if shape.turn[end] == SHOWDOWN)
     )
 
 
 def _sorted(parts: list[Part]) -> list[Part]:
     """In depth, so that few slots are in use at a time."""
-    by_root, found = {part.root: part for part in parts}, []
+    by_root, ordered = {part.root: part for part in parts}, []
 
     def visit(part: Part) -> None:
         for root in part.reads:
             visit(by_root[root])
-        found.append(part)
+        ordered.append(part)
 
     visit(by_root[0])
-    return found
+    return ordered
 
 
 def _placed(parts: list[Part]) -> list[Part]:

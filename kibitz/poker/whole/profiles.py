@@ -1,5 +1,4 @@
-"""What strategies are worth in the whole game: sweeps of profiles and blueprints within buckets, and of plain ones by
-name."""
+"""Values of strategies in the whole game: sweeps of profiles and blueprints of buckets, and of plain ones by name."""
 
 from __future__ import annotations
 
@@ -15,53 +14,50 @@ from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.sampled.layout import viewed
-from kibitz.poker.whole.strategy import SeatStrategy, always, within_views
+from kibitz.poker.whole.strategy import NodeStrategy, always, within_views
 from kibitz.poker.whole.walk import Floats, Sweep, check
 from kibitz.solvers.blueprint import Blueprint
 
 Player = Profile | Blueprint | str
 
 
-def seats_of(game: Poker, player: Player) -> tuple[SeatStrategy, SeatStrategy]:
-    """What a player does in each seat."""
+def node_strategy(game: Poker, player: Player) -> NodeStrategy:
+    """What a player does, in either seat."""
     check(game)
     if isinstance(player, Blueprint):
-        found = of_blueprint(game, player)
-        return found, found
+        return of_blueprint(game, player)
     if isinstance(player, str):
         if player not in PLAIN:
-            raise GameError(f"{player} is no plain strategy: choose {', '.join(PLAIN)}, or a profile within buckets")
-        found = always(game.betting, PLAIN[player])
-        return found, found
+            raise GameError(f"{player} is no plain strategy: choose {', '.join(PLAIN)}, or a profile of buckets")
+        return always(game.betting, PLAIN[player])
     compact = player.infosets.compact
     layout = None if compact is None else viewed(compact.form)
     if layout is None:
-        raise GameError("a sweep measures profiles within buckets; this one was made without them: kibitz evaluate")
+        raise GameError("a sweep measures profiles of buckets; this one was made without them: kibitz evaluate")
     if acpc.write(layout.definition) != acpc.write(game.definition):
         raise GameError(f"the profile was made for another game ({player.game or 'without a name'})")
     buckets = [hand_buckets(game.definition, view.name) for view in layout.views]
-    found = within_views(layout, buckets, player.probabilities, player.sha256)
-    return found, found
+    return within_views(layout, buckets, player.probabilities, player.sha256)
 
 
-def of_blueprint(game: Poker, blueprint: Blueprint) -> SeatStrategy:
-    """Either seat's strategy of a blueprint within buckets."""
+def of_blueprint(game: Poker, blueprint: Blueprint) -> NodeStrategy:
+    """Either seat's strategy of a blueprint of buckets."""
     rows = BettingRows(blueprint, game.betting)
-    for voice, number in zip(rows.voices, range(len(rows.voices)), strict=True):
+    for number, voice in enumerate(rows.voices):
         if voice.buckets is None and (rows.of_node[rows.deciding] == number).any():
             raise GameError(
-                f"the whole game is gone through for strategies within buckets, and this blueprint was trained with "
+                f"the whole game is gone through for strategies of buckets, and this blueprint was trained with "
                 f"{voice.blueprint.abstraction}: train one with --abstraction 'percentile(8)', or leave --whole out"
             )
     sources = tuple(voice.buckets for voice in rows.voices)
     level = np.minimum(game.betting.round, game.definition.rounds - 1)
 
-    def played(node: int) -> Floats:
+    def rows_at(node: int) -> Floats:
         source = sources[rows.of_node[node]]
         assert source is not None
-        return rows.played(node, np.arange(source.counts[int(level[node])]))
+        return rows.rows(node, np.arange(source.counts[int(level[node])]))
 
-    return SeatStrategy(sources, rows.of_node, played, blueprint.sha256)
+    return NodeStrategy(sources, rows.of_node, rows_at, blueprint.sha256)
 
 
 def exploited(game: Poker, player: Player, tell: Tell | None = None, device: str = "cpu") -> Floats:
@@ -69,19 +65,19 @@ def exploited(game: Poker, player: Player, tell: Tell | None = None, device: str
 
     Half their sum is the exploitability: what the player itself wins is the same for both seats but for the sign.
     """
-    return Sweep(game, seats_of(game, player), device=device).best(tell)
+    return Sweep(game, (node_strategy(game, player),) * 2, device=device).best(tell)
 
 
 def won(game: Poker, player: Player, tell: Tell | None = None, device: str = "cpu") -> float:
     """What the first seat wins where a player plays itself, over all boards of the game."""
-    return Sweep(game, seats_of(game, player), device=device).value(tell)
+    return Sweep(game, (node_strategy(game, player),) * 2, device=device).value(tell)
 
 
 def measured(game: Poker, player: Player, tell: Tell | None = None, device: str = "cpu") -> Measure:
     """Value and best responses of a player against itself, over all boards of the game. device: cpu or gpu."""
     best, value = exploited(game, player, tell, device), won(game, player, tell, device)
-    worth = np.array([value, -value])
-    return Measure(worth, best, max(0.0, float((best - worth).sum())))
+    values = np.array([value, -value])
+    return Measure(values, best, max(0.0, float((best - values).sum())))
 
 
 def against(
@@ -94,5 +90,5 @@ def against(
 
 def sweeps_of(game: Poker, one: Player, other: Player, device: str = "cpu") -> tuple[Sweep, Sweep]:
     """Two players, `one` in seat 0 and in seat 1."""
-    mine, his = seats_of(game, one), seats_of(game, other)
-    return Sweep(game, (mine[0], his[1]), device=device), Sweep(game, (his[0], mine[1]), device=device)
+    mine, his = node_strategy(game, one), node_strategy(game, other)
+    return Sweep(game, (mine, his), device=device), Sweep(game, (his, mine), device=device)

@@ -12,45 +12,47 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
 from kibitz.poker.rules.betting import BettingTree
+from kibitz.poker.sampled.betting_batch import BettingBatch
 from kibitz.poker.sampled.hands import Source
-from kibitz.poker.sampled.lanes import Lanes
 from kibitz.poker.sampled.layout import ViewLayout
 
 
 @dataclass(frozen=True, eq=False)
-class SeatStrategy:
-    """The strategy of one seat."""
+class NodeStrategy:
+    """The strategy of one seat, asked by node of the betting for all its rows at once.
+
+    `kibitz.forms.strategy.Strategy` is asked by infosets; here one bucket stands for too many of them.
+    """
 
     sources: tuple[Source, ...]  # of row numbers
     of_node: NDArray[Any]  # [betting nodes]  which of them a node goes by
-    played: Callable[[int], NDArray[Any]]  # node of the betting -> [rows, actions] probabilities
+    rows: Callable[[int], NDArray[Any]]  # node of the betting -> [rows, actions] probabilities
     digest: str  # of what it plays
 
-    def rows(self, betting: BettingTree) -> NDArray[np.int64]:
+    def counts(self, betting: BettingTree) -> NDArray[np.int64]:
         """[betting nodes]  rows of a node."""
         level = np.minimum(betting.round, betting.definition.rounds - 1)
-        counts = [[1] * betting.definition.rounds if s is None else s.counts for s in self.sources]
-        found: NDArray[np.int64] = np.array(counts, np.int64)[self.of_node, level]
-        return found
+        counts = [[1] * betting.definition.rounds if source is None else source.counts for source in self.sources]
+        return np.asarray(np.array(counts, np.int64)[self.of_node, level])
 
-    def laid_out(self, lanes: Lanes, seat: int, dtype: Any) -> tuple[list[Any], list[Any], NDArray[Any]]:
+    def laid_out(self, lanes: BettingBatch, seat: int, dtype: Any) -> tuple[list[Any], list[Any], NDArray[Any]]:
         """(`places` of lanes, and the strategy by action, row and lane)."""
         from kibitz.core.vectors import LANES
 
-        begins, views, size = lanes.places(seat, self.rows(lanes.betting))
+        begins, views, size = lanes.places(seat, self.counts(lanes.betting))
         table = np.zeros((size, int(LANES)), dtype)
         for group, of_group in enumerate(lanes.groups.lanes):
             for k, first, _ in lanes.deciding(seat, group):
                 for lane, segment in enumerate(of_group):
-                    played = self.played(int(lanes.segments.node[segment][k]))
+                    rows = self.rows(int(lanes.segments.node[segment][k]))
                     at = int(begins[group][first])
-                    table[at : at + played.size, lane] = played.T.ravel()
+                    table[at : at + rows.size, lane] = rows.T.ravel()
         return begins, views, table.ravel()
 
 
 def within_views(
     layout: ViewLayout, sources: Sequence[Source], probabilities: NDArray[Any], digest: str
-) -> SeatStrategy:
+) -> NodeStrategy:
     """Either seat's strategy of a profile by its layout. probabilities: by infoset column."""
     for view, source in zip(layout.views, sources, strict=True):
         if source is None or source.digest != view.digest:
@@ -58,13 +60,13 @@ def within_views(
                 f"the profile was solved within other buckets than {view.name} makes now: solve it again, or name the "
                 "saved buckets that it was solved with"
             )
-    return SeatStrategy(tuple(sources), layout.of_node, lambda node: layout.at(probabilities, node), digest)
+    return NodeStrategy(tuple(sources), layout.of_node, lambda node: layout.at(probabilities, node), digest)
 
 
-def always(betting: BettingTree, actions: tuple[str, ...]) -> SeatStrategy:
+def always(betting: BettingTree, actions: tuple[str, ...]) -> NodeStrategy:
     """A strategy that takes the same action whatever it holds: the first of `actions` that a node offers."""
 
-    def played(node: int) -> NDArray[Any]:
+    def rows(node: int) -> NDArray[Any]:
         names = betting.actions[int(betting.actions_of[node])]
         taken = next((name for name in actions if name in names), None)
         if taken is None:
@@ -72,4 +74,4 @@ def always(betting: BettingTree, actions: tuple[str, ...]) -> SeatStrategy:
         return np.array([[float(name == taken) for name in names]])
 
     digest = hashlib.sha256(f"always {actions}".encode()).hexdigest()
-    return SeatStrategy((None,), np.zeros(len(betting), np.int64), played, digest)
+    return NodeStrategy((None,), np.zeros(len(betting), np.int64), rows, digest)

@@ -19,14 +19,15 @@ from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.weights import shards_of
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.rules import Poker
+from kibitz.poker.sampled.betting_batch import BettingBatch
 from kibitz.poker.sampled.hands import Source, hands_on, renamed
-from kibitz.poker.sampled.lanes import Lanes
 from kibitz.poker.whole.gpu import Shards
-from kibitz.poker.whole.strategy import SeatStrategy
+from kibitz.poker.whole.strategy import NodeStrategy
 
 Floats = NDArray[np.float64]
 
 VERSION = 1
+BEST, PLAYED = 0, 1  # as in kibitz.poker.whole.kernels
 LANE_SECONDS = 2.4e-8  # of a core of Neoverse-N1: a hand on one of the last boards, for one seat and lane
 
 
@@ -50,7 +51,7 @@ class Sweep:
     """
 
     def __init__(
-        self, game: Poker, strategies: tuple[SeatStrategy, SeatStrategy], dtype: Any = np.float32, device: str = "cpu"
+        self, game: Poker, strategies: tuple[NodeStrategy, NodeStrategy], dtype: Any = np.float32, device: str = "cpu"
     ) -> None:
         check(game)
         self.device = Device(device)
@@ -63,7 +64,7 @@ class Sweep:
         self.sources: list[Source] = list(
             {id(source): source for seat in strategies for source in seat.sources}.values()
         )  # each once
-        self.lanes = Lanes(game.betting, self._views())
+        self.lanes = BettingBatch(game.betting, self._views())
         self._threads = threading.local()
 
     # Tables of strategies and betting
@@ -72,8 +73,7 @@ class Sweep:
         """[betting nodes]  which of `sources` numbers the rows of who decides there."""
         number = {id(source): k for k, source in enumerate(self.sources)}
         own = [np.array([number[id(source)] for source in seat.sources])[seat.of_node] for seat in self.seats]
-        found: NDArray[np.int64] = np.where(self.game.betting.turn == 1, own[1], own[0])
-        return found
+        return np.asarray(np.where(self.game.betting.turn == 1, own[1], own[0]))
 
     @cached_property
     def _laid(self) -> tuple[list[Any], tuple[NDArray[Any], NDArray[Any]]]:
@@ -96,13 +96,13 @@ class Sweep:
     def room(self) -> Any:
         """Working space of this thread."""
         from kibitz.core.vectors import LANES
-        from kibitz.poker.whole.kernels import Room
+        from kibitz.poker.whole.kernels import SweepWorkspace
 
         if not hasattr(self._threads, "room"):
             wide = int(LANES)
             depth, acted = (int(each.max(initial=0)) for each in self.lanes.ways[:2])
             vectors = [np.zeros((n, self.hands(0) * wide), self.dtype) for n in (acted + 1, acted + 1, depth + 2, 1)]
-            self._threads.room = Room(
+            self._threads.room = SweepWorkspace(
                 vectors[0], vectors[1], vectors[2], np.zeros((acted + 1, 53 * wide), self.dtype),
                 np.zeros(acted + 1, np.int8), np.zeros(acted + 1, np.int8), np.zeros(53 * wide, self.dtype),
                 vectors[3][0],
@@ -128,12 +128,12 @@ class Sweep:
         from kibitz.poker.whole.kernels import open_round
 
         betting, strategies = self._laid
-        found = [self.vectors(0, self.dtype)[:, :0]]
+        roots = [self.vectors(0, self.dtype)[:, :0]]
         for level in range(min(self.begin, self.last)):
             onto = self.vectors(level + 1, self.dtype)
-            open_round(betting[level], self._head[level], 0, seat, strategies, flat(found[-1]), onto, self.room())
-            found.append(onto)
-        return found
+            open_round(betting[level], self._head[level], 0, seat, strategies, flat(roots[-1]), onto, self.room())
+            roots.append(onto)
+        return roots
 
     def finished(self, seat: int, mode: int, total: Floats | None) -> float:
         """What a seat gets, from the sum over all shards of what it gets after the first cards of the board."""
@@ -161,12 +161,12 @@ class Sweep:
             None if level < self.begin else hands_on(self.boards, self.hole, level, shard, self.sources)
             for level in range(self.last + 1)
         ]
-        found = []
+        values = []
         for seat, root in zip(seats, roots, strict=True):
             total = self.vectors(self.begin, np.float64)
             self._visit(shard, hands, self.begin, slice(0, 1), seat, mode, root, total)
-            found.append(total)
-        return found
+            values.append(total)
+        return values
 
     @cached_property
     def gpu(self) -> Shards:
@@ -201,28 +201,22 @@ class Sweep:
         names = renamed(self.boards, self.hole, level, board)
         if len(names) == 1:
             return total
-        found = np.empty_like(total)
-        symmetrise(total, names, found)
-        return found
+        means = np.empty_like(total)
+        symmetrise(total, names, means)
+        return means
 
     # Everything
 
     def best(self, tell: Tell | None = None) -> Floats:
         """[2]  what a best response of each seat gets."""
-        from kibitz.poker.whole.kernels import BEST
-
         return self._swept((0, 1), BEST, tell)
 
     def known(self) -> str | None:
         """Who found the best responses, if they are in the cache."""
-        from kibitz.poker.whole.kernels import BEST
-
         return self._maker((0, 1), BEST)
 
     def known_value(self) -> str | None:
         """Who found the value, if it is in the cache."""
-        from kibitz.poker.whole.kernels import PLAYED
-
         return self._maker((0,), PLAYED)
 
     def _maker(self, seats: tuple[int, ...], mode: int) -> str | None:
@@ -231,15 +225,13 @@ class Sweep:
 
     def value(self, tell: Tell | None = None) -> float:
         """What seat 0 gets when both play their strategies."""
-        from kibitz.poker.whole.kernels import PLAYED
-
         return float(self._swept((0,), PLAYED, tell)[0])
 
     def _swept(self, seats: tuple[int, ...], mode: int, tell: Tell | None) -> Floats:
         if not self.shards:
             return np.array([self.finished(seat, mode, None) for seat in seats])
-        held = looked_up(self.recipe(seats, mode), tell)
-        return np.array([self.finished(seat, mode, held["total"][k] / self.unit) for k, seat in enumerate(seats)])
+        table = looked_up(self.recipe(seats, mode), tell)
+        return np.array([self.finished(seat, mode, table["total"][k] / self.unit) for k, seat in enumerate(seats)])
 
     @cached_property
     def unit(self) -> float:
@@ -263,10 +255,10 @@ class Sweep:
                 _ = self.gpu  # before threads ask for it, and before any work if the GPU has too little memory
 
             def fill(piece: int) -> Callable[[], None]:
-                found = np.rint(np.stack(self.shard(piece, seats, mode, roots)) * self.unit).astype(np.int64)
+                piece_sums = np.rint(np.stack(self.shard(piece, seats, mode, roots)) * self.unit).astype(np.int64)
 
                 def add() -> None:
-                    arrays["total"] += found
+                    arrays["total"] += piece_sums
 
                 return add
 

@@ -1,4 +1,4 @@
-"""Rows that lie where their key says: regrets and averages of poker within buckets (`kibitz.poker.rules.rows`).
+"""Rows at the place that their key names: regrets and averages of poker with buckets (`kibitz.poker.rules.rows`).
 
 A key is a row's first column and one more. What a walk finds is added at once. Threads may share a store without locks:
 a sum that is lost where two meet in one row changes a sample or two in millions.

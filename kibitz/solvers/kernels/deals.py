@@ -21,7 +21,7 @@ SEAT, WIDTH, COLUMN, END, CHILD = U64(0), U64(1), U64(2), U64(3), U64(4)  # colu
 
 
 class Deals(NamedTuple):
-    """All deals of a game for two. D deals, N decisions in all of them, W actions.
+    """All deals of a two-player game. D deals, N decisions in all of them, W actions.
 
     The decisions of a deal have the places 0, 1, 2, ... in preorder; its ends have the places behind them.
     """
@@ -44,7 +44,7 @@ class Manner(NamedTuple):
     linear: bool  # iteration t counts t times in the average
 
 
-class Room(NamedTuple):
+class DealWorkspace(NamedTuple):
     """What a walk writes to. M places of the longest deal."""
 
     probability: np.ndarray  # float64[M, W]
@@ -166,7 +166,7 @@ def walk_deals(deals, regret, average, manner, first, last, random, room):
             walk_deal(deals, regret, average, deal, who, weight, manner.sample, random, room)
 
 
-def room_for(deals: Deals) -> Room:
-    """Room for walks of these deals."""
+def deal_workspace(deals: Deals) -> DealWorkspace:
+    """Arrays for walks of these deals."""
     most, actions = int(np.diff(np.append(deals.begin, len(deals.value))).max()), deals.node.shape[1] - int(CHILD)
-    return Room(np.zeros((most, actions)), np.zeros((most, 3)), np.zeros(most, np.uint64), (0,) * actions)
+    return DealWorkspace(np.zeros((most, actions)), np.zeros((most, 3)), np.zeros(most, np.uint64), (0,) * actions)

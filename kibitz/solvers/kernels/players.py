@@ -1,10 +1,10 @@
-"""Players of a machine, decisions that may not move, and duplicate deals.
+"""Players of a machine, which decisions are trained, and duplicate deals.
 
 A *player* plays from a store of rows under a view, or uniformly, or by the game's rule of thumb. Outside its part (a
 grafted player) it plays from the rows of its base. All players of a match have one type, so that one compiled match
 serves them all.
 
-A *mask* says which decisions may move: all (FREE); those of the seat that walks, while the base plays the others
+A *mask* says which decisions are trained: all (FREE); those of the seat that walks, while the base plays the others
 (RESPOND); or those of one part, while the base plays the seats of a set elsewhere (GRAFT) [Gibson & Szafron 2011,
 Def. 3.2].
 """
@@ -28,11 +28,11 @@ LUCK = U64(0xD1B54A32D192ED03)  # sets the numbers of chance apart from those of
 
 
 class Mask(NamedTuple):
-    """Which decisions may move."""
+    """Which decisions are trained."""
 
     kind: np.int64
     seats: np.uint64  # GRAFT: the seats that the base plays outside the part
-    part: np.int64  # GRAFT: the part whose decisions move
+    part: np.int64  # GRAFT: the part whose decisions are trained
 
 
 class Player(NamedTuple):

@@ -8,11 +8,11 @@ A walk updates the regrets of one seat. At each decision it either follows one s
     chance     sample    try all                      try all
 
 A decision whose actions are being tried has a *frame*: its state, its row and the values found so far. There is no
-recursion: Numba crashes when it loads such a function from its cache. A decision that may not move (`Mask`) is played
+recursion: Numba crashes when it loads such a function from its cache. A decision that is not trained (`Mask`) is played
 by the base and sampled like chance.
 
 An action that is regretted less than `prune`, which is below 0, is passed over in most walks of external sampling; its
-regret then stays [Brown & Sandholm 2019]. It is one that is not played, so what the decision is worth is not touched.
+regret then stays [Brown & Sandholm 2019]. It is one that is not played, so the value of the decision is not touched.
 
 External sampling keeps the average strategy of the seat after the one that walks, wherever the walk passes: for two
 players that is the other, and it passes with the probability of that seat's own moves, as the average is defined. For
@@ -48,7 +48,7 @@ from kibitz.solvers.kernels.players import FREE, fixed, strategy
 from kibitz.solvers.kernels.store import add_average, add_regret, crowded, is_open, locate, matched, regret_of, settle
 
 EXTERNAL, OUTCOME, CHANCE_ONLY = 0, 1, 2
-AT, KEY, REST = U64(0), U64(1), U64(2)  # columns of `frame`; the last is width << 32 | whether it is the seat's << 31 | action
+AT, KEY, REST = U64(0), U64(1), U64(2)  # columns of `frame`; REST: width << 32, SEAT_BIT if it is the seat's own, action
 HALF, SEAT_BIT, LOWER = U64(32), U64(1 << 31), U64((1 << 31) - 1)
 OTHERS, OWN, THIRD, TRIED = U64(0), U64(1), U64(2), U64(3)  # columns of `reach`
 VISITED = 0
@@ -56,7 +56,7 @@ UNPRUNED = 0.05  # share of the walks that pass over nothing
 PASSED = np.inf  # the value of an action that was passed over
 
 
-class Order(NamedTuple):
+class WalkOrder(NamedTuple):
     """How to walk."""
 
     mode: np.int64  # EXTERNAL, OUTCOME or CHANCE_ONLY
@@ -67,7 +67,7 @@ class Order(NamedTuple):
     players: np.uint64
     seats: np.uint64  # mask of those that walk
     prune: float = 0.0  # regret below which actions are passed over; 0: none are
-    exact: bool = True  # external sampling for three: whether averages have the weights of CFR
+    exact: bool = True  # external sampling, three players: whether averages have the weights of CFR
 
 
 class Workspace(NamedTuple):
@@ -249,7 +249,7 @@ def walk_all(game, view, store, mask, base, order, first, last, work):
 
 
 def workspace(depth: int, words: int, actions: int) -> Workspace:
-    """Room for walks with up to `depth` frames; words of a state, 0 for states of plain Python and for slow twins."""
+    """Arrays for walks with up to `depth` frames; words of a state, 0 for states of plain Python and for slow twins."""
     states = [None] * depth if words == 0 else np.zeros((depth, words), np.uint64)
     return Workspace(
         states, np.zeros((depth, 3), np.uint64), np.zeros((depth, 4)), np.zeros((2 * depth + 1, actions)),

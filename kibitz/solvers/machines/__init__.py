@@ -46,16 +46,17 @@ def machine_of(game: Any, how: str = "auto") -> Machine:
     if how not in HOW:
         raise GameError(f"how={how!r}: choose {', '.join(HOW)}")
     rules = make_game(game)
+    name = getattr(rules, "spec", type(rules).__name__)
     if how == "rounds":
-        made: Machine | None = getattr(rules, "machine_by_rounds", lambda: None)()
-        if made is None:
-            raise GameError(f"{getattr(rules, 'spec', type(rules).__name__)} is no poker: its betting has no rounds")
-        return made
-    found: Machine | None = rules.machine() if how in ("auto", "compiled") and hasattr(rules, "machine") else None
-    if found is not None:
-        return found
+        rounds: Machine | None = rules.machine_by_rounds() if hasattr(rules, "machine_by_rounds") else None
+        if rounds is None:
+            raise GameError(f"{name} is no poker: its betting has no rounds")
+        return rounds
+    machine: Machine | None = rules.machine() if how in ("auto", "compiled") and hasattr(rules, "machine") else None
+    if machine is not None:
+        return machine
     if how == "compiled":
-        raise GameError(f"{getattr(rules, 'spec', type(rules).__name__)} has no compiled rules (a method `machine`)")
+        raise GameError(f"{name} has no compiled rules (a method `machine`)")
     if how == "tree" or (how == "auto" and fits(rules, MOST_LAID)):
         from kibitz.games.tree import tree_of
         from kibitz.solvers.machines.trees import TreeMachine

@@ -104,8 +104,8 @@ class PlainMachine(Machine):
         return RowKeys(name, PlainView(self._buckets.get(name)))
 
     def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
-        found = [view.keys.key(seat, str(text), width) for text, width in zip(infosets, widths, strict=True)]
-        return np.array(found, np.uint64)
+        keys = [view.keys.key(seat, str(text), width) for text, width in zip(infosets, widths, strict=True)]
+        return np.array(keys, np.uint64)
 
 
 def _quietly(function: Any) -> Any:

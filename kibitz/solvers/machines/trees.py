@@ -82,18 +82,18 @@ class TreeMachine(Machine):
             of, width = own[abstraction].of, infosets.width.tolist()
             keys = [row_key(s, of(s, text), w) for s, text, w in zip(seats, infosets.labels, width, strict=True)]
             return RowKeys(abstraction, TreeView(np.array(keys, np.uint64)))
-        made = make_abstraction(self.rules if isinstance(abstraction, str) else self.tree, abstraction)
-        if made.closed is not None and np.any(made.closed):
+        merged = make_abstraction(self.rules if isinstance(abstraction, str) else self.tree, abstraction)
+        if merged.closed is not None and np.any(merged.closed):
             raise SolverError(CLOSED)
-        keys = [row_key("row", row) for row in made.row.tolist()]
+        keys = [row_key("row", row) for row in merged.row.tolist()]
         row = np.array(keys, np.uint64)
-        return RowKeys(made.name, TreeView(row), {"row": row})
+        return RowKeys(merged.name, TreeView(row), {"row": row})
 
     def hand(self, seed: int, number: int) -> Hand:
         return ListedHand(self.rules, seed, number)
 
     def keys_of(self, view: RowKeys, seat: int, infosets: Sequence[str], widths: Sequence[int]) -> Words:
-        number = self.numbers[seat]
+        number = self.tree.infosets.number[seat]
         unknown = next((text for text in infosets if str(text) not in number), None)
         if unknown is not None:
             raise SolverError(f"{self.spec} has no infoset {unknown!r} of seat {seat}")
@@ -102,17 +102,5 @@ class TreeMachine(Machine):
     def keys_at(self, view: RowKeys, infosets: Any) -> Words:
         if not self.tree.infosets.same(infosets):
             raise SolverError(f"the infosets are not those of {self.spec}")
-        found: Words = view.keys.row
-        return found
-
-    @property
-    def numbers(self) -> list[dict[str, int]]:
-        """By seat: the number of an infoset by its text."""
-        if not hasattr(self, "_numbers"):
-            infosets = self.tree.infosets
-            start = [int(at) for at in infosets.seat_start]
-            labels = list(infosets.labels)
-            self._numbers = [
-                {labels[at]: at for at in range(start[seat], start[seat + 1])} for seat in range(self.players)
-            ]
-        return self._numbers
+        keys: Words = view.keys.row
+        return keys

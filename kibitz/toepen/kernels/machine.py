@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kibitz.core.jit import ONE, U64, kernel, maker, part
+from kibitz.core.jit import ONE, U64, kernel, part
 from kibitz.core.random import NONE, choose, next_unit, seed_of
 from kibitz.games.kernels.dispatch import register
 from kibitz.games.kernels.machine import END
@@ -14,20 +14,13 @@ from kibitz.games.kernels.machine import after as machine_after
 from kibitz.games.kernels.machine import deal as machine_deal
 from kibitz.solvers.kernels.players import play_deals, strategy
 from kibitz.solvers.kernels.walk import walk_all
+from kibitz.toepen.kernels import rules as bits
 from kibitz.toepen.kernels.keys import RAW, hand_number, key_of
 from kibitz.toepen.kernels.rule import rule
+from kibitz.toepen.kernels.rules import END as OVER
 from kibitz.toepen.kernels.rules import (
-    CARD,
-    EIGHT,
-    HALF,
-    M3,
-    M4,
-    M8,
-    PLAY,
-    THREE,
-    WORD,
+    PackedState,
     Rules,
-    State,
     act,
     choices,
     draw_hands,
@@ -36,14 +29,13 @@ from kibitz.toepen.kernels.rules import (
     player_of,
     signature,
 )
-from kibitz.toepen.kernels.rules import END as OVER
 from kibitz.toepen.kernels.rules import deal as first_decision
 from kibitz.toepen.kernels.rules import payoff as payoff_of
 
 TRICK = U64(1)  # a trick is two plays
 
 
-class Spot(NamedTuple):
+class TurnState(NamedTuple):
     """A state of `toepen/kernels/rules.py` and what may be done there."""
 
     start: np.uint64
@@ -59,7 +51,7 @@ class Spot(NamedTuple):
 def options(state, rules):
     """(phase, number of actions, cards a byte each) of a decision."""
     phase = phase_of(state)
-    if phase == CARD:
+    if phase == bits.CARD:
         width, cards = choices(state, rules)
         return phase, width, cards
     return phase, U64(2), NONE
@@ -68,32 +60,26 @@ def options(state, rules):
 @part
 def action_of(phase, cards, a):
     """What `act` wants for the a-th action."""
-    return (cards >> (EIGHT * a)) & M8 if phase == CARD else a
+    return (cards >> (bits.EIGHT * a)) & bits.M8 if phase == bits.CARD else a
 
 
 @part
-def spot_of(state, width, cards):
-    return Spot(state.start, state.hands, state.low, state.high, state.meta, width, cards)
+def turn_of(state, width, cards):
+    return TurnState(state.start, state.hands, state.low, state.high, state.meta, width, cards)
 
 
 @part
-def spotted(state, rules):
+def with_actions(state, rules):
     """A state with its actions."""
     if phase_of(state) == OVER:
-        return spot_of(state, NONE, NONE)
+        return turn_of(state, NONE, NONE)
     _, width, cards = options(state, rules)
-    return spot_of(state, width, cards)
-
-
-@part
-def bare(spot):
-    """A state without its actions."""
-    return State(spot.start, spot.hands, spot.low, spot.high, spot.meta)
+    return turn_of(state, width, cards)
 
 
 def deal(game, random):
     one, two, random[0] = draw_hands(game, random[1:], random[0])
-    return spotted(first_decision(one, two, game), game)
+    return with_actions(first_decision(one, two, game), game)
 
 
 def turn(game, state):
@@ -106,7 +92,8 @@ def width(game, state):
 
 def after(game, state, action):
     phase = phase_of(state)
-    return spotted(act(bare(state), phase, action_of(phase, state.cards, U64(action)), game), game)
+    packed = PackedState(state.start, state.hands, state.low, state.high, state.meta)
+    return with_actions(act(packed, phase, action_of(phase, state.cards, U64(action)), game), game)
 
 
 def key(game, view, state):
@@ -124,7 +111,7 @@ def level(game, view, state, values):
     Rows that do not look at the names of suits are lossless only among strategies that do not either: a seat that
     leads the clubs of two like suits more often would tell its hand to one who knows clubs from diamonds.
     """
-    if view.kind != RAW and phase_of(state) == CARD:
+    if view.kind != RAW and phase_of(state) == bits.CARD:
         even_out(state, state.cards, state.width, values)
 
 
@@ -135,14 +122,14 @@ def even_out(state, cards, width, values):
     for a in range(width):
         if (done >> a) & ONE:
             continue
-        one = (cards >> (EIGHT * a)) & M8
+        one = (cards >> (bits.EIGHT * a)) & bits.M8
         like = NONE
         total = values[a]
         count = 1.0
         for b in range(a + ONE, width):
-            two = (cards >> (EIGHT * b)) & M8
-            if (one ^ two) & M3 == NONE and signature(state, player, one >> THREE) == signature(
-                state, player, two >> THREE
+            two = (cards >> (bits.EIGHT * b)) & bits.M8
+            if (one ^ two) & bits.M3 == NONE and signature(state, player, one >> bits.THREE) == signature(
+                state, player, two >> bits.THREE
             ):
                 like |= ONE << b
                 total += values[b]
@@ -156,7 +143,7 @@ def even_out(state, cards, width, values):
 
 
 def trick_of(game, state):
-    return np.int64(field(state.meta, PLAY, M4) >> TRICK)
+    return np.int64(field(state.meta, bits.PLAY, bits.M4) >> TRICK)
 
 
 def advise(game, state):
@@ -176,17 +163,14 @@ def duel(game, players, seatings, seed, first, result, random, luck, probability
     play_deals(game, players, seatings, seed, first, result, random, luck, probability)
 
 
-@maker
-def strengths(rules, one, seed, first, last, total, seen, random):
-    """What hands are worth when a player meets itself: total and seen[seat, play & 1, hand] over deals first..last - 1.
+@kernel
+def strengths(rules, one, seed, first, last, sums, random, probability, path):
+    """The values of hands when a player meets itself: sums[0] is the total and sums[1] how often a hand was seen, each
+    [seat, play & 1, hand], over deals first..last - 1.
 
     A hand counts at each decision that its seat has with it, by the payoff that the deal then brings the seat.
+    probability: float64[4] and path: uint64[64, 3] are scratch.
     """
-    add_strengths(rules, one, seed, first, last, total, seen, random, np.zeros(4), np.zeros((64, 3), np.uint64))
-
-
-@part
-def add_strengths(rules, one, seed, first, last, total, seen, random, probability, path):
     for i in range(first, last):
         random[0] = seed_of(seed, i)
         state = machine_deal(rules, random)
@@ -194,13 +178,13 @@ def add_strengths(rules, one, seed, first, last, total, seen, random, probabilit
         while phase_of(state) != OVER:
             seat = player_of(state)
             path[depth, 0] = seat
-            path[depth, 1] = field(state.meta, PLAY, M4) & ONE
-            path[depth, 2] = hand_number((state.hands >> (HALF * seat)) & WORD)
+            path[depth, 1] = field(state.meta, bits.PLAY, bits.M4) & ONE
+            path[depth, 2] = hand_number((state.hands >> (bits.HALF * seat)) & bits.WORD)
             depth += 1
             strategy(one, rules, state, state.width, probability)
             state = machine_after(rules, state, choose(probability, state.width, next_unit(random)))
         value = payoff_of(state)
         for k in range(depth):
             seat = path[k, 0]
-            total[seat, path[k, 1], path[k, 2]] += -value if seat else value
-            seen[seat, path[k, 1], path[k, 2]] += 1.0
+            sums[0, seat, path[k, 1], path[k, 2]] += -value if seat else value
+            sums[1, seat, path[k, 1], path[k, 2]] += 1.0

@@ -11,45 +11,31 @@ of a Dirichlet distribution around the player. Without counts it is the player i
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from kibitz.core.jit import ONE, TWO, U64, kernel, maker, part
+from kibitz.core.jit import ONE, TWO, U64, kernel, part
 from kibitz.core.random import GOLDEN, NONE, SHIFT_11, TO_UNIT, choose, mix, seed_of
 from kibitz.solvers.kernels.players import strategy
+from kibitz.toepen.kernels import rules as bits
 from kibitz.toepen.kernels.keys import key_of
-from kibitz.toepen.kernels.machine import action_of, options, spot_of
+from kibitz.toepen.kernels.machine import action_of, options, turn_of
 from kibitz.toepen.kernels.rule import beaten_by, outlook, rule
 from kibitz.toepen.kernels.rules import (
-    ANTE,
-    BET,
-    CALL,
-    CALLED,
-    CARD,
-    EIGHT,
-    END,
-    HALF,
-    LAST,
-    LED,
-    M1,
-    M2,
-    M4,
-    M5,
-    M8,
-    PHASE,
-    PLAY,
-    PLAYER,
-    THREE,
-    WORD,
-    State,
+    PackedState,
     begin,
+    bet_or_answer,
     draw_hands,
     field,
     legal_cards,
+    lowest,
     phase_of,
     play_card,
     player_of,
     put,
     unseen_by,
+    with_meta,
 )
 
 SAYS_CHECK, SAYS_BET, SAYS_CALL, SAYS_FOLD = U64(32), U64(33), U64(34), U64(35)
@@ -60,62 +46,60 @@ FEATURES = 128 + 48  # and for cards: play, whether suit is followed, how many c
 ALL_CARDS = U64(0xFFFFFFFFFFFFFFFF)
 
 
+class OpponentModel(NamedTuple):
+    """A player bent by counts; see the top of the file."""
+
+    player: Any
+    counts: np.ndarray  # float64[FEATURES, 4]
+    prior: float  # the strength of the prior; 0: the player itself
+
+
 # Public histories
-
-
-@part
-def with_meta(state, meta):
-    return State(state.start, state.hands, state.low, state.high, meta)
 
 
 @part
 def ready(state, rules):
     """Without betting the next thing is always a card."""
-    if phase_of(state) == BET and not rules.betting:
-        return with_meta(state, put(state.meta, PHASE, M2, CARD))
+    if phase_of(state) == bits.BET and not rules.betting:
+        return with_meta(state, put(state.meta, bits.PHASE, bits.M2, bits.CARD))
     return state
 
 
 @part
 def say(state, word, rules):
     """The state after one word, with no forced move made after it."""
-    meta = state.meta
-    player = field(meta, PLAYER, M1)
     if word < SAYS_CHECK:
-        state = play_card(state, word)
-    elif word == SAYS_CHECK:
-        state = with_meta(state, put(meta, PHASE, M2, CARD))
-    elif word == SAYS_BET:
-        state = with_meta(state, put(put(meta, PHASE, M2, CALL), PLAYER, M1, ONE - player))
-    elif word == SAYS_CALL:
-        meta = put(put(put(meta, PLAYER, M1, ONE - player), PHASE, M2, CARD), LAST, M2, ONE - player + ONE)
-        meta += ONE << ANTE
-        meta |= ONE << (CALLED + field(meta, PLAY, M4))
-        state = with_meta(state, meta)
-    else:
-        state = with_meta(state, put(put(meta, PLAYER, M1, ONE - player), PHASE, M2, END))
-    return ready(state, rules)
+        return ready(play_card(state, word), rules)
+    return ready(bet_or_answer(state, bits.BET if word < SAYS_CALL else bits.CALL, word & ONE), rules)
+
+
+@part
+def watched(words, first, count, state, rules):
+    """The state after words first..count - 1."""
+    for k in range(first, count):
+        state = say(state, words[k], rules)
+    return state
 
 
 @part
 def free(state, rules):
     """Does the player have a choice?"""
     phase = phase_of(state)
-    if phase == BET:
-        return field(state.meta, LAST, M2) != player_of(state) + ONE
-    if phase == CARD:
+    if phase == bits.BET:
+        return field(state.meta, bits.LAST, bits.M2) != player_of(state) + ONE
+    if phase == bits.CARD:
         cards = legal_cards(state, rules)
         return (cards & (cards - ONE)) != NONE
-    return phase == CALL
+    return phase == bits.CALL
 
 
 @part
 def index_of(word, phase, width, cards):
     """Which action a word is; `width` if it is none of them."""
-    if phase != CARD:
+    if phase != bits.CARD:
         return word & ONE
     for a in range(width):
-        if (cards >> (EIGHT * a)) & M8 == word:
+        if (cards >> (bits.EIGHT * a)) & bits.M8 == word:
             return a
     return width
 
@@ -125,7 +109,7 @@ def shown_by(words, count, rules):
     """(the cards seat 0 has played, those seat 1 has)."""
     one = NONE
     two = NONE
-    state = State(ALL_CARDS, ALL_CARDS, NONE, NONE, begin(NONE, NONE).meta)
+    state = PackedState(ALL_CARDS, ALL_CARDS, NONE, NONE, begin(NONE, NONE).meta)
     for k in range(count):
         word = words[k]
         if word < SAYS_CHECK:
@@ -149,39 +133,39 @@ def feature(state, rules, width, cards):
     """A coarse description of a situation, as a row of counts."""
     seat = player_of(state)
     phase = phase_of(state)
-    play = field(state.meta, PLAY, M4)
-    hand = (state.hands >> (HALF * seat)) & WORD
-    led = field(state.meta, LED, M5)
-    if phase == CARD:
-        follows = ONE if play & ONE and (hand >> (EIGHT * (led >> THREE))) & M8 else NONE
-        return BET_FEATURES + (play * TWO + follows) * THREE + width - TWO
+    play = field(state.meta, bits.PLAY, bits.M4)
+    hand = (state.hands >> (bits.HALF * seat)) & bits.WORD
+    led = field(state.meta, bits.LED, bits.M5)
+    if phase == bits.CARD:
+        follows = ONE if play & ONE and (hand >> (bits.EIGHT * (led >> bits.THREE))) & bits.M8 else NONE
+        return BET_FEATURES + (play * TWO + follows) * bits.THREE + width - TWO
     unseen, lacks = unseen_by(state, rules, seat)
     bucket = U64(min(max(outlook(hand, unseen, lacks, play & ONE, led, True), 0.0), 0.999) * float(BUCKETS))
-    return ((ONE if phase == CALL else NONE) * EIGHT + play) * BUCKETS + bucket
+    return ((ONE if phase == bits.CALL else NONE) * bits.EIGHT + play) * BUCKETS + bucket
 
 
 @part
 def class_of(state, rules, width, cards, a):
     """Which class of actions the a-th one is: for cards, how many of the others are harder to beat."""
-    if phase_of(state) != CARD:
+    if phase_of(state) != bits.CARD:
         return a
     unseen, lacks = unseen_by(state, rules, player_of(state))
-    mine = beaten_by((cards >> (EIGHT * a)) & M8, unseen, lacks)
+    mine = beaten_by((cards >> (bits.EIGHT * a)) & bits.M8, unseen, lacks)
     place = NONE
     for b in range(width):
-        other = beaten_by((cards >> (EIGHT * b)) & M8, unseen, lacks)
+        other = beaten_by((cards >> (bits.EIGHT * b)) & bits.M8, unseen, lacks)
         if other < mine or (other == mine and b < a):
             place += ONE
     return place
 
 
 @part
-def modelled(player, counts, prior, state, rules, width, cards, probability):
+def modelled(model, state, rules, width, cards, probability):
     """probability[0:width] of a player bent by counts; see the top of the file."""
-    strategy(player, rules, spot_of(state, width, cards), width, probability)
-    if prior <= 0.0:
+    strategy(model.player, rules, turn_of(state, width, cards), width, probability)
+    if model.prior <= 0.0:
         return
-    row = counts[feature(state, rules, width, cards)]
+    row = model.counts[feature(state, rules, width, cards)]
     total = 0.0
     for c in range(width):
         total += row[c]
@@ -189,87 +173,64 @@ def modelled(player, counts, prior, state, rules, width, cards, probability):
         return
     for a in range(width):
         seen = row[class_of(state, rules, width, cards, a)]
-        probability[a] = (prior * probability[a] + seen) / (prior + total)
+        probability[a] = (model.prior * probability[a] + seen) / (model.prior + total)
 
 
 @part
-def dealt_to(seat, hand, other):
+def dealt_to(seat, hand, other, rules):
     """The state after a deal in which a seat has `hand` and the other has cards `other`."""
-    return begin(other, hand) if seat else begin(hand, other)
+    return ready(begin(other, hand) if seat else begin(hand, other), rules)
 
 
 @part
-def likelihood(state, rules, player, counts, prior, seat, words, first, count, probability):
-    """(the state after words first..count - 1, the probability that the seat's moves in them are made)."""
+def likelihood(model, state, rules, seat, words, first, count, probability):
+    """The probability that the seat's moves in words first..count - 1 after a state are made."""
     product = 1.0
     for k in range(first, count):
         word = words[k]
         if player_of(state) == seat:
             if word < SAYS_CHECK and not (legal_cards(state, rules) >> word) & ONE:
-                return state, 0.0
+                return 0.0
             if free(state, rules):
                 phase, width, cards = options(state, rules)
-                modelled(player, counts, prior, state, rules, width, cards, probability)
+                modelled(model, state, rules, width, cards, probability)
                 product *= probability[index_of(word, phase, width, cards)]
         state = say(state, word, rules)
-    return state, product
-
-
-@maker
-def likelihoods(rules, player, counts, prior, seat, words, hands, result):
-    """result[i]: the probability that the player in a seat, dealt hands[i], makes its moves in the public history.
-
-    words: uint64[w]; hands: uint64[n], as they were dealt; 0 where the rules rule a hand out.
-    """
-    weigh_hands(rules, player, counts, prior, seat, words, hands, result, np.zeros(4))
-
-
-@part
-def weigh_hands(rules, player, counts, prior, seat, words, hands, result, probability):
-    shown = shown_by(words, len(words), rules)
-    mine, other = (shown[1], shown[0]) if seat else (shown[0], shown[1])
-    for i in range(len(hands)):
-        if hands[i] & mine != mine or hands[i] & other:
-            result[i] = 0.0
-            continue
-        state = ready(dealt_to(seat, hands[i], other), rules)
-        _, result[i] = likelihood(state, rules, player, counts, prior, seat, words, NONE, U64(len(words)), probability)
+    return product
 
 
 @kernel
-def answers(rules, player, counts, prior, seat, words, hands, result, actions):
-    """What the player in a seat, dealt hands[i], does after a public history, where it is that seat's turn.
+def likelihoods(rules, model, seat, words, hands, result, probability):
+    """result[i]: the probability that the player in a seat, dealt hands[i], makes its moves in the public history.
 
-    result: float64[n, 4]; actions: uint64[n]  the cards of a card phase, a byte each.
+    words: uint64[w]; hands: uint64[n], as they were dealt; 0 where the rules rule a hand out; probability: [4] scratch.
     """
     shown = shown_by(words, len(words), rules)
-    other = shown[0] if seat else shown[1]
+    mine, other = (shown[1], shown[0]) if seat else (shown[0], shown[1])
     for i in range(len(hands)):
-        state = ready(dealt_to(seat, hands[i], other), rules)
-        for k in range(len(words)):
-            state = say(state, words[k], rules)
-        _, width, cards = options(state, rules)
-        actions[i] = cards
-        modelled(player, counts, prior, state, rules, width, cards, result[i])
+        result[i] = 0.0
+        if hands[i] & mine == mine and not hands[i] & other:
+            state = dealt_to(seat, hands[i], other, rules)
+            result[i] = likelihood(model, state, rules, seat, words, NONE, U64(len(words)), probability)
+
+
+@part
+def known_state(rules, seat, words, hand):
+    """The state after a public history as a seat knows it that was dealt a hand."""
+    shown = shown_by(words, len(words), rules)
+    return watched(words, 0, len(words), dealt_to(seat, hand, shown[0] if seat else shown[1], rules), rules)
 
 
 @kernel
 def key_after(rules, keys, seat, words, hand):
     """The key of the row that a seat, dealt a hand, reads after a public history."""
-    shown = shown_by(words, len(words), rules)
-    state = ready(dealt_to(seat, hand, shown[0] if seat else shown[1]), rules)
-    for k in range(len(words)):
-        state = say(state, words[k], rules)
-    return key_of(state, rules, keys)
+    return key_of(known_state(rules, seat, words, hand), rules, keys)
 
 
 @kernel
 def advised(rules, seat, words, hand):
     """The action that the rule of thumb takes for a seat, dealt a hand, after a public history."""
-    shown = shown_by(words, len(words), rules)
-    state = ready(dealt_to(seat, hand, shown[0] if seat else shown[1]), rules)
-    for k in range(len(words)):
-        state = say(state, words[k], rules)
+    state = known_state(rules, seat, words, hand)
     _, width, cards = options(state, rules)
     return rule(state, rules, width, cards)
 
@@ -282,7 +243,7 @@ def observe(rules, seat, words, hands, weights, counts):
     for i in range(len(hands)):
         if weights[i] <= 0.0:
             continue
-        state = ready(dealt_to(seat, hands[i], other), rules)
+        state = dealt_to(seat, hands[i], other, rules)
         for k in range(len(words)):
             if player_of(state) == seat and free(state, rules):
                 phase, width, cards = options(state, rules)
@@ -293,55 +254,42 @@ def observe(rules, seat, words, hands, weights, counts):
             state = say(state, words[k], rules)
 
 
-@maker
-def until_trick(rules, one, two, seed, number, trick, words, cards):
+@kernel
+def until_trick(rules, one, two, seed, number, trick, words, cards, probability):
     """Play a deal up to the start of a trick (0 is the first); returns how many words were said, or -1 if the hand
-    ended before, and the hands that were dealt.
+    ended before.
 
-    words: uint64[MOST_WORDS], filled with the public history.
+    words: uint64[MOST_WORDS], filled with the public history; cards: uint64[64] and probability: [4] are scratch.
     """
-    return play_until(rules, one, two, seed, number, trick, words, cards, np.zeros(4))
-
-
-@part
-def play_until(rules, one, two, seed, number, trick, words, cards, probability):
     mine, yours, random = draw_hands(rules, cards, seed_of(seed, number))
     state = ready(begin(mine, yours), rules)
     count = 0
     while True:
         phase = phase_of(state)
-        play = field(state.meta, PLAY, M4)
-        if phase == END:
-            return -1, mine, yours
+        play = field(state.meta, bits.PLAY, bits.M4)
+        if phase == bits.END:
+            return -1
         if play == TWO * U64(trick):
-            return count, mine, yours
+            return count
         player = player_of(state)
         if free(state, rules):
             _, width, packed = options(state, rules)
             if player:
-                strategy(two, rules, spot_of(state, width, packed), width, probability)
+                strategy(two, rules, turn_of(state, width, packed), width, probability)
             else:
-                strategy(one, rules, spot_of(state, width, packed), width, probability)
+                strategy(one, rules, turn_of(state, width, packed), width, probability)
             random += GOLDEN
             a = choose(probability, width, (mix(random) >> SHIFT_11) * TO_UNIT)
             action = action_of(phase, packed, a)
-        elif phase == CARD:
-            action = only_card(legal_cards(state, rules))
+        elif phase == bits.CARD:
+            action = lowest(legal_cards(state, rules))
         else:
             action = NONE
         word = action
-        if phase == BET:
+        if phase == bits.BET:
             word = SAYS_CHECK + action
-        elif phase == CALL:
+        elif phase == bits.CALL:
             word = SAYS_CALL + action
         words[count] = word
         count += 1
         state = say(state, word, rules)
-
-
-@part
-def only_card(mask):
-    card = NONE
-    while not (mask >> card) & ONE:
-        card += ONE
-    return card

@@ -1,20 +1,21 @@
 """A player of Toepen written into the rows of an endgame, as a strategy that can be measured and answered.
 
-A row (`kibitz.toepen.endgame_rows.Rows`) has a public history in six bits a card. It is spelled out in words
+A row (`kibitz.toepen.endgame_rows.EndgameRows`) has a public history in six bits a card. It is spelled out in words
 (`toepen/kernels/play.py`) and replayed once for all hands that share it, then the player is asked hand by hand.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from kibitz.core.jit import ONE, TWO, U64, maker, part
+from kibitz.core.jit import ONE, TWO, U64, kernel, part
 from kibitz.core.random import NONE
 from kibitz.toepen.kernels.keys import by_labels
 from kibitz.toepen.kernels.machine import options
 from kibitz.toepen.kernels.play import (
     ALL_CARDS,
-    MOST_WORDS,
     SAYS_BET,
     SAYS_CALL,
     SAYS_CHECK,
@@ -24,10 +25,10 @@ from kibitz.toepen.kernels.play import (
     likelihood,
     modelled,
     ready,
-    say,
     shown_by,
+    watched,
 )
-from kibitz.toepen.kernels.rules import EIGHT, HALF, LABELS, M8, State, labels_of, put
+from kibitz.toepen.kernels.rules import EIGHT, HALF, LABELS, M8, PackedState, labels_of, put
 
 
 @part
@@ -73,14 +74,6 @@ def weight_of(hand, hands, weights):
 
 
 @part
-def watched(words, first, count, state, rules):
-    """The state after words first..count - 1 as somebody sees it who knows no hand."""
-    for k in range(first, count):
-        state = say(state, words[k], rules)
-    return state
-
-
-@part
 def holding(state, seat, hand, mine, other, labels):
     """A state seen by nobody, as a seat that holds `hand`, has played `mine` and has seen `other` sees it."""
     start = hand | mine
@@ -88,35 +81,40 @@ def holding(state, seat, hand, mine, other, labels):
     if labels:
         meta = put(meta, LABELS + EIGHT * seat, M8, labels_of(start))
     if seat:
-        return State(other | (start << HALF), hand << HALF, state.low, state.high, meta)
-    return State(start | (other << HALF), hand, state.low, state.high, meta)
+        return PackedState(other | (start << HALF), hand << HALF, state.low, state.high, meta)
+    return PackedState(start | (other << HALF), hand, state.low, state.high, meta)
 
 
-@maker
-def write_rows(rules, player, counts, prior, prefix, hands, ranges, rows, begin_at, end_at, strategy_of):
+class HandWeights(NamedTuple):
+    """The hands at the beginning of an endgame, ascending, and the weights that they have for each seat."""
+
+    hands: np.ndarray  # uint64[n]
+    weights: np.ndarray  # float64[2, n]
+
+
+class RowScratch(NamedTuple):
+    """A workspace of `write_rows`."""
+
+    probability: np.ndarray  # float64[4]  of actions
+    mean: np.ndarray  # float64[4]  of these probabilities
+    weights: np.ndarray  # float64[32]  of the cards that share a row, by card; -1: not known yet
+    words: np.ndarray  # uint64[MOST_WORDS]
+
+
+@kernel
+def write_rows(rules, model, prefix, ranges, rows, begin_at, end_at, strategy_of, scratch):
     """Write a player's strategy into the columns of rows begin_at..end_at - 1 of an endgame.
 
     prefix    uint64[w]  the public history before the endgame
-    hands     uint64[n]  hands at its beginning, ascending, and ranges[seat, n] their weights: cards that share a row
-              are averaged by how likely the player comes there with each
-    rows      kibitz.toepen.endgame_rows.Rows, best in its own order; strategy_of: float64[columns]
+    ranges    HandWeights: cards that share a row are averaged by how likely the player comes there with each
+    rows      kibitz.toepen.endgame_rows.EndgameRows, best in its own order; strategy_of: float64[columns]
     """
-    write_all(
-        rules, player, counts, prior, prefix, hands, ranges, rows, begin_at, end_at, strategy_of,
-        np.zeros((2, 4)), np.zeros(32), np.zeros(MOST_WORDS, np.uint64),
-    )  # fmt: skip
-
-
-@part
-def write_all(rules, player, counts, prior, prefix, hands, ranges, rows, begin_at, end_at, strategy_of,
-              both, weights, words):  # fmt: skip
-    probability, mean = both[0], both[1]
-    # weights: of the cards that share a row, by card; -1: not known yet
+    probability, mean, weights, words = scratch
     first = U64(len(prefix))
     for k in range(first):
         words[k] = prefix[k]
-    labels = by_labels(player.keys.kind)
-    nobody = ready(State(ALL_CARDS, ALL_CARDS, NONE, NONE, begin(NONE, NONE).meta), rules)
+    labels = by_labels(model.player.keys.kind)
+    nobody = ready(PackedState(ALL_CARDS, ALL_CARDS, NONE, NONE, begin(NONE, NONE).meta), rules)
     nobody = watched(words, NONE, first, nobody, rules)
     before = shown_by(words, first, rules)
     state = nobody
@@ -147,29 +145,25 @@ def write_all(rules, player, counts, prior, prefix, hands, ranges, rows, begin_a
         mean[:] = 0.0
         total = 0.0
         left = U64(rows.members[i]) if merged else ONE
-        for attempt in range(2):  # the second one, unweighted, only where no card is ever held
+        for attempt in range(2):  # the second one, unweighted, only where no card is ever in the hand
             for card in range(HALF):
                 if not (left >> card) & ONE:
                     continue
-                held = ONE << card if merged else U64(rows.hand[i])
+                hand = ONE << card if merged else U64(rows.hand[i])
                 weight = 1.0
                 if merged and attempt == 0:
                     if weights[card] < 0.0:
                         earlier = before[1] if seat else before[0]
-                        weights[card] = weight_of((held | mine) & ~earlier, hands, ranges[seat])
+                        weights[card] = weight_of((hand | mine) & ~earlier, ranges.hands, ranges.weights[seat])
                         if weights[card] > 0.0:
-                            start = ready(dealt_to(seat, held | mine, other), rules)
-                            start = watched(words, NONE, first, start, rules)
-                            _, reach = likelihood(
-                                start, rules, player, counts, prior, seat, words, first, count, probability
-                            )
-                            weights[card] *= reach
+                            start = watched(words, NONE, first, dealt_to(seat, hand | mine, other, rules), rules)
+                            weights[card] *= likelihood(model, start, rules, seat, words, first, count, probability)
                     weight = weights[card]
                 if weight <= 0.0:
                     continue
-                here = holding(state, seat, held, mine, other, labels)
+                here = holding(state, seat, hand, mine, other, labels)
                 phase, width, cards = options(here, rules)
-                modelled(player, counts, prior, here, rules, width, cards, probability)
+                modelled(model, here, rules, width, cards, probability)
                 total += weight
                 if rows.phase[i] < 2:
                     for a in range(2):

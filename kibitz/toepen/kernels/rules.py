@@ -59,7 +59,7 @@ class Rules(NamedTuple):
     follow: np.uint64  # 0 or 1: must the reactor follow suit?
 
 
-class State(NamedTuple):
+class PackedState(NamedTuple):
     """Where play stands; see the top of the file."""
 
     start: np.uint64
@@ -77,6 +77,11 @@ def field(meta, where, mask):
 @part
 def put(meta, where, mask, value):
     return (meta & ~(mask << where)) | (value << where)
+
+
+@part
+def with_meta(state, meta):
+    return PackedState(state.start, state.hands, state.low, state.high, meta)
 
 
 @part
@@ -125,7 +130,7 @@ def begin(hand_0, hand_1):
     """The state after the deal, with no forced move made yet."""
     both = hand_0 | (hand_1 << HALF)
     meta = (ONE << ANTE) | (labels_of(hand_0) << LABELS) | (labels_of(hand_1) << (LABELS + EIGHT))
-    return State(both, both, NONE, NONE, meta)
+    return PackedState(both, both, NONE, NONE, meta)
 
 
 @part
@@ -177,7 +182,7 @@ def play_card(state, card):
     if not play & ONE:
         meta = put(meta, LED, M5, card)
         meta = put(meta, PLAYER, M1, ONE - player)
-        return State(start, hands, low, high, meta)
+        return PackedState(start, hands, low, high, meta)
     led = field(meta, LED, M5)
     winner = ONE - player
     if led >> THREE == suit:
@@ -189,7 +194,7 @@ def play_card(state, card):
     meta = put(meta, PLAYER, M1, winner)
     if not hands:
         meta = put(meta, PHASE, M2, END)
-    return State(start, hands, low, high, meta)
+    return PackedState(start, hands, low, high, meta)
 
 
 @part
@@ -200,7 +205,7 @@ def settle(state, rules):
         if phase == BET:
             if rules.betting and field(state.meta, LAST, M2) != player_of(state) + ONE:
                 return state
-            state = State(state.start, state.hands, state.low, state.high, put(state.meta, PHASE, M2, CARD))
+            state = with_meta(state, put(state.meta, PHASE, M2, CARD))
         elif phase == CARD:
             cards = legal_cards(state, rules)
             if cards & (cards - ONE):
@@ -263,10 +268,8 @@ def choices(state, rules):
 
 
 @part
-def act(state, phase, action, rules):
-    """The next decision after action 0 or 1 of a betting phase, or a card (by its number) of a card phase."""
-    if phase == CARD:
-        return settle(play_card(state, action), rules)
+def bet_or_answer(state, phase, action):
+    """The state after action 0 or 1 of a betting phase (check or bet, call or fold), before any forced move."""
     meta = state.meta
     player = field(meta, PLAYER, M1)
     if phase == BET:
@@ -282,7 +285,13 @@ def act(state, phase, action, rules):
             meta |= ONE << (CALLED + field(meta, PLAY, M4))
         else:
             meta = put(meta, PHASE, M2, END)
-    return settle(State(state.start, state.hands, state.low, state.high, meta), rules)
+    return with_meta(state, meta)
+
+
+@part
+def act(state, phase, action, rules):
+    """The next decision after action 0 or 1 of a betting phase, or a card (by its number) of a card phase."""
+    return settle(play_card(state, action) if phase == CARD else bet_or_answer(state, phase, action), rules)
 
 
 @part
@@ -294,7 +303,7 @@ def payoff(state):
 
 @part
 def draw_hands(rules, cards, random):
-    """Two random hands; `cards` is room for the deck. Returns them and the generator's state."""
+    """Two random hands; `cards` has a place for each card of the deck. Returns them and the generator's state."""
     size = NONE
     for card in range(HALF):
         if (rules.deck >> card) & ONE:

@@ -147,7 +147,7 @@ function detail(node, of) {
   const tell = (cell) => {
     const facts = [`${percent(cell.weight)} of the range`];
     if (cell.count > 1) facts.push(`${cell.count} hands`);
-    if (cell.value !== null) facts.push(`worth ${signed(cell.value)}`);
+    if (cell.value !== null) facts.push(`value ${signed(cell.value)}`);
     if (cell.expert) facts.push(`expert ${cell.expert}`);
     box.replaceChildren(h("h3", {}, wordNode(cell.name)), h("p", { class: "hint" }, facts.join(" · ")), bars(labels, cell.p, of, { values: cell.values }));
   };

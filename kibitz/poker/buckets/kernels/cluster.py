@@ -6,10 +6,23 @@ Nothing here depends on the number of threads: a call works on the points of one
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from kibitz.core.jit import U64, kernel, part
+from kibitz.core.random import GOLDEN, mix, next_unit
 
 FAR = 1e300
+
+
+class CentreTables(NamedTuple):
+    """The centres of all contexts, and how points are made."""
+
+    centre: np.ndarray  # float32[all, d]
+    begin: np.ndarray  # int64[contexts + 1]  the first centre of each context
+    order: np.ndarray  # int64[contexts, d]  buckets by strength
+    gap: np.ndarray  # float32[contexts, d]  how far the next one in this order is
 
 
 # On a line
@@ -62,9 +75,9 @@ def cluster_line(values, weights, sums, layers, stack, cost, split):
             j = (low + high) // 2
             best, best_at = FAR, least
             for i in range(least, min(most_at, j) + 1):
-                found = layers[before, i - 1] + cost_of(sums, i, j)
-                if found < best:
-                    best, best_at = found, i
+                total = layers[before, i - 1] + cost_of(sums, i, j)
+                if total < best:
+                    best, best_at = total, i
             layers[now, j] = best
             if kept:
                 split[k, j] = best_at
@@ -103,9 +116,9 @@ def share_budget(error, most, budget, layers, choice):
         for k in range(1, most[p] + 1):
             add = error[p, k - 1]
             for b in range(p + k, min(reach + k, last) + 1):
-                found = layers[before, b - k] + add
-                if found < layers[now, b]:
-                    layers[now, b] = found
+                total = layers[before, b - k] + add
+                if total < layers[now, b]:
+                    layers[now, b] = total
                     choice[p, b] = k
         reach = min(reach + most[p], last)
     best = parents
@@ -133,29 +146,18 @@ def apart(points, i, centre, c, norm):
 
 
 @part
-def drawn(state):
-    """A uniform number below 1, and the next state (splitmix64)."""
-    state[0] += U64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> U64(30))) * U64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> U64(27))) * U64(0x94D049BB133111EB)
-    z = z ^ (z >> U64(31))
-    return (z >> U64(11)) * (1.0 / 9007199254740992.0)
-
-
-@part
 def nearest(points, i, centre, count, norm):
     """The nearest of the centres, the first of those that are as near, and how far it is."""
     best, at = FAR, 0
     for c in range(count):
-        found = apart(points, i, centre, c, norm)
-        if found < best:
-            best, at = found, c
+        distance = apart(points, i, centre, c, norm)
+        if distance < best:
+            best, at = distance, c
     return at, best
 
 
 @kernel
-def k_means(points, weights, count, norm, rounds, state, near, label, centre, total):
+def k_means(points, weights, norm, rounds, state, near, label, centre, total):
     """k-means from a k-means++ start: centres are means. Returns the weighted sum of distances (not squared ones).
 
     points: float32[n, d], all different; weights: float64[n]; state: uint64[1], random numbers; near: float64[n];
@@ -163,13 +165,14 @@ def k_means(points, weights, count, norm, rounds, state, near, label, centre, to
     the point that is farthest from its centre.
     """
     n, width = points.shape
+    count = centre.shape[0]
     for i in range(n):
         near[i] = FAR
     for c in range(count):
         whole = 0.0
         for i in range(n):
             whole += weights[i] if c == 0 else weights[i] * near[i]
-        pick, left = n - 1, drawn(state) * whole
+        pick, left = n - 1, next_unit(state) * whole
         for i in range(n):
             left -= weights[i] if c == 0 else weights[i] * near[i]
             if left < 0.0 and (c == 0 or near[i] > 0.0):
@@ -213,8 +216,8 @@ def k_means(points, weights, count, norm, rounds, state, near, label, centre, to
                     centre[c, d] = points[far, d]
     error = 0.0
     for i in range(n):
-        label[i], found = nearest(points, i, centre, count, norm)
-        error += weights[i] * (math.sqrt(found) if norm == 2 else found)
+        label[i], distance = nearest(points, i, centre, count, norm)
+        error += weights[i] * (math.sqrt(distance) if norm == 2 else distance)
     return error
 
 
@@ -235,15 +238,6 @@ def feature(counts, n, h, c, order, gap, moved, out):
             out[d] = counts[n, h, d] / total
 
 
-@part
-def hashed(x):
-    """A number that looks random, of a number (splitmix64)."""
-    z = x + U64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> U64(30))) * U64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> U64(27))) * U64(0x94D049BB133111EB)
-    return z ^ (z >> U64(31))
-
-
 @kernel
 def pick(context, first, salt, limit, at, out):
     """A sample of hands, context by context: those whose number, hashed, is at most the limit of their context.
@@ -256,7 +250,7 @@ def pick(context, first, salt, limit, at, out):
         for h in range(hands):
             number = (first + n) * hands + h
             c = context[n, h]
-            if hashed(U64(number) ^ salt) <= limit[c]:
+            if mix((U64(number) ^ salt) + GOLDEN) <= limit[c]:
                 if out.shape[0]:
                     out[at[c]] = number
                 at[c] += 1
@@ -271,29 +265,21 @@ def features(counts, chosen, c, order, gap, moved, out):
 
 
 @kernel
-def assign(counts, context, centre, begin, order, gap, moved, norm, point, out):
-    """The nearest centre of each hand among those of its context, from begin[c] to begin[c + 1], counted from there.
+def assign(counts, context, total, centres, moved, norm, point, out, error):
+    """The nearest centre of each hand among those of its context, counted from the first of these. Distances, times the
+    boards that a hand's board stands for, are added by context.
 
-    centre: float32[all, d]; point: float32[1, d], room; out [boards, hands].
+    total: int64[boards]; point: float32[1, d], to work in; out [boards, hands]; error: float64[contexts].
     """
+    centre, begin, order, gap = centres
     for n in range(counts.shape[0]):
         for h in range(counts.shape[1]):
             c = context[n, h]
             feature(counts, n, h, c, order, gap, moved, point[0])
             best, at = FAR, 0
             for k in range(begin[c], begin[c + 1]):
-                found = apart(point, 0, centre, k, norm)
-                if found < best:
-                    best, at = found, k - begin[c]
+                distance = apart(point, 0, centre, k, norm)
+                if distance < best:
+                    best, at = distance, k - begin[c]
             out[n, h] = at
-
-
-@kernel
-def add_errors(counts, context, total, centre, begin, order, gap, moved, norm, point, label, out):
-    """The distances of hands from their centres, times the boards that theirs stands for, are added by context."""
-    for n in range(counts.shape[0]):
-        for h in range(counts.shape[1]):
-            c = context[n, h]
-            feature(counts, n, h, c, order, gap, moved, point[0])
-            found = apart(point, 0, centre, begin[c] + label[n, h], norm)
-            out[c] += total[n] * (math.sqrt(found) if norm == 2 else found)
+            error[c] += total[n] * (math.sqrt(best) if norm == 2 else best)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kibitz.cards.kernels.boards import advance
 from kibitz.core.jit import ONE, U64, kernel, maker, part
 
 FNV, PRIME = U64(0xCBF29CE484222325), U64(0x100000001B3)
@@ -17,30 +18,16 @@ FNV, PRIME = U64(0xCBF29CE484222325), U64(0x100000001B3)
 @part
 def unseen(hand, cards, left):
     """Writes the cards of a deck of `cards` that are not in a hand, ascending; says how many."""
-    found = 0
+    count = 0
     for card in range(cards):
         seen = False
-        for held in hand:
-            if held == card:
+        for mine in hand:
+            if mine == card:
                 seen = True
         if not seen:
-            left[found] = card
-            found += 1
-    return found
-
-
-@part
-def advance(at, size, left):
-    """The next set of `size` places among `left`, in lexicographic order; False after the last."""
-    k = size - 1
-    while k >= 0 and at[k] == left - size + k:
-        k -= 1
-    if k < 0:
-        return False
-    at[k] += 1
-    for j in range(k + 1, size):
-        at[j] = at[j - 1] + 1
-    return True
+            left[count] = card
+            count += 1
+    return count
 
 
 @maker
@@ -107,7 +94,7 @@ def opponents(hands, hole, cards, value, place, node, choose, other, outcome):
     boards = len(node) // choose[-1, hole]  # the private cards are the highest digit
     left = np.empty(cards, np.uint8)
     at = np.empty(hole, np.int64)
-    held = np.empty(hole, np.int64)
+    private = np.empty(hole, np.int64)
     scratch = np.empty(hole + 1, np.int64)
     row = 0
     for i in range(hands.shape[0]):
@@ -118,8 +105,8 @@ def opponents(hands, hole, cards, value, place, node, choose, other, outcome):
         more = True
         while more:
             for k in range(hole):
-                held[k] = left[at[k]]
-            against = node[group_number(held, 0, hole, choose, scratch) * boards + board]
+                private[k] = left[at[k]]
+            against = node[group_number(private, 0, hole, choose, scratch) * boards + board]
             other[row] = against
             outcome[row] = 2 if value[i] > value[against] else 1 if value[i] == value[against] else 0
             row += 1

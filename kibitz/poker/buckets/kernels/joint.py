@@ -11,12 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kibitz.cards.kernels.boards import place_of
+from kibitz.cards.kernels.boards import last_at_most, list_free, place_of
 from kibitz.cards.kernels.ranking import value_of, value_of_three, with_card
 from kibitz.core.jit import U64, kernel, part
 
 HAND_BITS = 11  # hands on a board: 1,326 at most
 MOST_SMALL = 180  # hands of a bucket on a board for which 32 bits hold wins and pairs that share a card
+
+
+class ParentBuckets(NamedTuple):
+    """The buckets of the round before."""
+
+    above: np.ndarray  # int64[S]  the board above each board, among `boards`
+    boards: np.ndarray  # uint8[T, k]
+    buckets: np.ndarray  # [T, hands there]
 
 
 class Scratch(NamedTuple):
@@ -75,21 +83,6 @@ def sort_keys(key, count):
         gap //= 3
 
 
-@part
-def live_cards(board, cards, deck, live):
-    """The cards of a deck that are not on a board, in order; returns how many."""
-    left = 0
-    for d in range(deck.shape[0]):
-        free = True
-        for k in range(cards):
-            if board[k] == deck[d]:
-                free = False
-        if free:
-            live[left] = deck[d]
-            left += 1
-    return left
-
-
 @kernel
 def order_hands(boards, deck, pairs, scratch, order, tie, ahead):
     """For each board: its hands by strength, the weakest first; tie: the first in order that is as strong.
@@ -99,7 +92,7 @@ def order_hands(boards, deck, pairs, scratch, order, tie, ahead):
     hole, cards = pairs.shape[1], boards.shape[1]
     live, key, count = scratch.live, scratch.key, scratch.count
     for b in range(boards.shape[0]):
-        left = live_cards(boards[b], cards, deck, live)
+        left = list_free(boards[b], deck, live)
         word = U64(0)
         for k in range(cards):
             word = with_card(word, boards[b, k])
@@ -143,14 +136,13 @@ def order_hands(boards, deck, pairs, scratch, order, tie, ahead):
 
 
 @kernel
-def cut_hands(boards, above, upper, parents, new, deck_place, pairs, first, least, live, ahead, bucket):
+def cut_hands(boards, parents, deck_place, pairs, first, least, live, ahead, bucket):
     """Buckets of hands that are cut by strength: by the bucket on the board above, and by how far ahead they are.
 
-    boards [S, k], above [S] the board above among `upper` [T, k - new]; parents [T, hands there] buckets.
-    first, least: as of RoundBuckets. live [53]: room.
+    boards [S, k]; parents: ParentBuckets; first, least: as of RoundBuckets; live [53]: to work in.
     """
-    hole, cards = pairs.shape[1], boards.shape[1]
-    before = cards - new
+    above, upper, before_buckets = parents
+    hole, cards, before = pairs.shape[1], boards.shape[1], upper.shape[1]
     for b in range(boards.shape[0]):
         left = 0
         for place in range(deck_place.shape[0]):  # places in the deck of the cards that are not on the board
@@ -166,31 +158,25 @@ def cut_hands(boards, above, upper, parents, new, deck_place, pairs, first, leas
         wide = deck_place.shape[0] - before
         for h in range(pairs.shape[0]):
             at = live[pairs[h, 0]] if hole == 1 else place_of(live[pairs[h, 0]], live[pairs[h, 1]], wide)
-            parent = np.int64(parents[above[b], at]) if first.shape[0] > 2 else 0
-            low, high = first[parent], first[parent + 1]
-            while low + 1 < high:
-                middle = (low + high) // 2
-                if least[middle] <= ahead[b, h]:
-                    low = middle
-                else:
-                    high = middle
-            bucket[b, h] = low
+            parent = np.int64(before_buckets[above[b], at]) if first.shape[0] > 2 else 0
+            bucket[b, h] = last_at_most(least, ahead[b, h], first[parent], first[parent + 1])
 
 
 @part
-def take_off(card, count, held, level, pair, win):
+def take_off(card, count, buckets, level, pair, win):
     """Take the pairs of hands that share a card off the wins, and count them."""
     for x in range(count):
-        one = U64(held[card, x])
+        one = U64(buckets[card, x])
         mine = level[card, x]
         for y in range(x):
-            pair[one, U64(held[card, y])] += pair.dtype.type(1) - (win if level[card, y] < mine else pair.dtype.type(0))
+            lost = win if level[card, y] < mine else pair.dtype.type(0)
+            pair[one, U64(buckets[card, y])] += pair.dtype.type(1) - lost
 
 
 @part
-def add_board(order, tie, pairs, left, bucket, weight, board, scratch, wins, meets):
+def add_board(order, tie, pairs, bucket, weight, board, scratch, wins, meets):
     """Add one board to the lower halves of `wins`, less losses, and of `meets`. scratch.pair is 0 before and after."""
-    hands, hole = pairs.shape
+    hands, hole, left = pairs.shape[0], pairs.shape[1], scratch.held.shape[0]
     small, so_far, pair = scratch.small, scratch.so_far, scratch.pair
     shift = pair.dtype.type(4 * pair.itemsize)
     win = pair.dtype.type(1) << shift
@@ -254,10 +240,10 @@ def add_board(order, tie, pairs, left, bucket, weight, board, scratch, wins, mee
 
 
 @kernel
-def add_boards(order, tie, pairs, left, bucket, weight, scratch, wins, meets):
+def add_boards(order, tie, pairs, bucket, weight, scratch, wins, meets):
     """Add boards to the matrices [buckets, buckets]; see `add_board`."""
     for b in range(order.shape[0]):
-        add_board(order[b], tie[b], pairs, left, bucket[b], weight[b], b, scratch, wins, meets)
+        add_board(order[b], tie[b], pairs, bucket[b], weight[b], b, scratch, wins, meets)
 
 
 @kernel
@@ -266,21 +252,21 @@ def gather(bucket, number, used):
 
     Returns how many there are.
     """
-    found = 0
+    count = 0
     for b in range(bucket.shape[0]):
         for h in range(bucket.shape[1]):
             number[bucket[b, h]] = 1
     for of in range(number.shape[0]):
         if number[of]:
-            used[found] = of
-            found += 1
-            number[of] = found
+            used[count] = of
+            count += 1
+            number[of] = count
     for b in range(bucket.shape[0]):
         for h in range(bucket.shape[1]):
             bucket[b, h] = number[bucket[b, h]] - 1
-    for k in range(found):
+    for k in range(count):
         number[used[k]] = 0
-    return found
+    return count
 
 
 @kernel

@@ -165,7 +165,7 @@ def folded_two(lo, hi, n, lanes, hand_class, class_hand, hand_card, stake, stake
             folded_lane(lo, hi, n, lanes, x, hand_class, class_hand, hand_card, stake[stakes + x], reach, slot, value,
                         k, space)  # fmt: skip
         return
-    comes, found = reach[slot], value[k]
+    comes, values = reach[slot], value[k]
     none = constant(space, 0.0)
     for before in range(U64(0), lanes, LANES):
         first = last_vector(lanes) - before
@@ -186,7 +186,7 @@ def folded_two(lo, hi, n, lanes, hand_class, class_hand, hand_card, stake, stake
             met = subtract(total, load(space, U64(hand_card[h, 0]) * LANES))
             met = subtract(met, load(space, U64(hand_card[h, 1]) * LANES))
             met = add(met, load(comes, c * lanes + first))
-            store(found, c * lanes + first, multiply(chips, met))
+            store(values, c * lanes + first, multiply(chips, met))
 
 
 @part
@@ -199,7 +199,7 @@ def shown_two(lo, hi, n, lanes, hand_class, class_hand, hand_card, hand_high, st
             shown_lane(lo, hi, n, lanes, x, hand_class, class_hand, hand_card, hand_high, stake[stakes + x],
                        stake[fold_stakes + x], reach, slot, value, k, fold, space)  # fmt: skip
         return
-    comes, found, given = reach[slot], value[k], value[fold]
+    comes, values, fold_values = reach[slot], value[k], value[fold]
     none = constant(space, 0.0)
     sums = (CARDS - lo) * LANES  # by hand
     for before in range(U64(0), lanes, LANES):
@@ -237,9 +237,9 @@ def shown_two(lo, hi, n, lanes, hand_class, class_hand, hand_card, hand_high, st
             met = subtract(total, load(space, U64(hand_card[h, 0]) * LANES))
             met = subtract(met, load(space, U64(hand_card[h, 1]) * LANES))
             met = add(met, load(comes, c * lanes + first))
-            store(found, c * lanes + first, multiply(chips, subtract(load(space, sums + h * LANES), met)))
+            store(values, c * lanes + first, multiply(chips, subtract(load(space, sums + h * LANES), met)))
             if fold != k:
-                store(given, c * lanes + first, multiply(fold_chips, met))
+                store(fold_values, c * lanes + first, multiply(fold_chips, met))
 
 
 @part

@@ -20,7 +20,7 @@ def pack_hands(order, tie, up, rows, cards, scale, step, none, packed, extra, en
     """
     hands = order.shape[1]
     for b in range(order.shape[0]):
-        at, found = 0, 0
+        at, strengths = 0, 0
         for k in range(hands):
             hand = order[b, k]
             before = up[b, hand]
@@ -38,8 +38,8 @@ def pack_hands(order, tie, up, rows, cards, scale, step, none, packed, extra, en
                     packed[b, at, 0] = cards[hands, 0] * scale | (cards[hands, 1] * scale << 16)
                     packed[b, at, 1] = none
                     at += 1
-                ends[b, found] = at
-                found += 1
+                ends[b, strengths] = at
+                strengths += 1
         sizes[b] = at
 
 

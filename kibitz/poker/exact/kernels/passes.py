@@ -73,8 +73,8 @@ class PokerTable(NamedTuple):
     lane_column: np.ndarray  # int64[2, lanes]  first infoset column of a seat
 
 
-class Room(NamedTuple):
-    """Working space of one thread: vectors over the classes of a board and lanes for all nodes of a group."""
+class PokerWorkspace(NamedTuple):
+    """What one thread works in: vectors over the classes of a board and lanes, for all nodes of a group."""
 
     # Vectors of sixteen are read and written, which may go past the last lane.
     reach: np.ndarray  # [nodes, classes x lanes + 16]
@@ -83,24 +83,26 @@ class Room(NamedTuple):
     space: np.ndarray  # [(classes + 1) x lanes, (hands + 53) x 16 or more]  running sums
     gathered: np.ndarray  # [actions of a seat, buckets x lanes]  with buckets
     lines: np.ndarray  # int32[1, most actions]
+    thread: int
+    threads: int
+    gate: np.ndarray  # where threads meet (core/barrier.py)
 
 
 @part
 def pieces_of(table, level):
-    """(first group, first board, boards, pieces of work) of a round: blocks, or groups whose boards share rows."""
-    lo = table.round_board[level]
-    boards = table.round_board[level + 1] - lo
-    g0 = table.round_group[level]
-    groups = table.round_group[level + 1] - g0
-    return g0, lo, boards, groups if table.row.shape[1] else groups * boards
+    """The pieces of work of a round: blocks, or groups whose boards share rows."""
+    groups = table.round_group[level + 1] - table.round_group[level]
+    return groups if table.row.shape[1] else groups * (table.round_board[level + 1] - table.round_board[level])
 
 
 @part
-def boards_of(table, boards, piece):
-    """(group, first board, behind the last board) of a piece of work, counted from the round's first."""
+def boards_of(table, level, piece):
+    """(group, first board, behind the last board) of a piece of work."""
+    group, first, last = table.round_group[level], table.round_board[level], table.round_board[level + 1]
     if table.row.shape[1]:
-        return piece, 0, boards
-    return piece // boards, piece % boards, piece % boards + 1
+        return group + piece, first, last
+    board = first + piece % (last - first)
+    return group + piece // (last - first), board, board + 1
 
 
 @part

@@ -23,16 +23,16 @@ from kibitz.poker.exact.kernels.passes import (
 
 
 @kernel
-def normalise(table, seat, weights, strategy, room, thread, threads, gate):
+def normalise(table, seat, weights, strategy, workspace):
     """Weights by sequence -> probabilities; rows without weight are uniform. The two may be the same array."""
     for level in range(table.round_board.shape[0] - 1):
-        g0, lo, boards, pieces = pieces_of(table, level)
-        i = claim(gate, thread, threads, -1, pieces)
+        pieces = pieces_of(table, level)
+        i = claim(workspace.gate, workspace.thread, workspace.threads, -1, pieces)
         while i < pieces:
-            group, board, _ = boards_of(table, boards, i)
-            normalise_block(table, level, g0 + group, lo + board, seat, weights, strategy)
-            i = claim(gate, thread, threads, i, pieces)
-        meet(gate, threads)
+            group, board, _ = boards_of(table, level, i)
+            normalise_block(table, level, group, board, seat, weights, strategy)
+            i = claim(workspace.gate, workspace.thread, workspace.threads, i, pieces)
+        meet(workspace.gate, workspace.threads)
 
 
 @part
@@ -54,23 +54,22 @@ def normalise_block(table, level, group, board, seat, weights, strategy):
 
 
 @kernel
-def plan_of(table, seat, strategy, plan, roots, room, thread, threads, gate):
+def plan_of(table, seat, strategy, plan, roots, workspace):
     """The plan that a strategy makes. Without buckets the two may be the same array."""
     rounds = table.round_board.shape[0] - 1
-    reach = room.reach
+    reach = workspace.reach
     for level in range(rounds):
-        g0, lo, boards, pieces = pieces_of(table, level)
-        i = claim(gate, thread, threads, -1, pieces)
+        pieces = pieces_of(table, level)
+        i = claim(workspace.gate, workspace.thread, workspace.threads, -1, pieces)
         while i < pieces:
-            group, low, high = boards_of(table, boards, i)
-            group += g0
-            for board in range(lo + low, lo + high):
+            group, low, high = boards_of(table, level, i)
+            for board in range(low, high):
                 reaches(table, level, group, board, seat, strategy, roots, reach)
                 write_plan(table, level, group, board, seat, reach, plan)
                 if level + 1 < rounds:
                     hand_on(table, level, group, board, seat, reach, roots)
-            i = claim(gate, thread, threads, i, pieces)
-        meet(gate, threads)
+            i = claim(workspace.gate, workspace.thread, workspace.threads, i, pieces)
+        meet(workspace.gate, workspace.threads)
 
 
 @part
@@ -120,34 +119,34 @@ def read_plan(table, level, group, board, seat, plan, roots, reach):
 
 
 @kernel
-def gradient(table, seat, plan, worth, roots, root_value, room, thread, threads, gate):
+def gradient(table, seat, plan, worth, roots, root_value, workspace):
     """worth[s]: what each sequence of a seat earns where play ends after it, against the other's plan.
 
     With buckets `worth` must be zero before. What ends before the seat's first action is left in root_value, at the
     first group.
     """
     rounds = table.round_board.shape[0] - 1
-    reach, value, total, space = room.reach, room.value, room.total, room.space
+    reach = workspace.reach
     for step in range(2 * rounds - 1):  # down with the other's reach, up with values
         level = min(step, 2 * rounds - 2 - step)
-        g0, lo, boards, pieces = pieces_of(table, level)
-        i = claim(gate, thread, threads, -1, pieces)
+        pieces = pieces_of(table, level)
+        i = claim(workspace.gate, workspace.thread, workspace.threads, -1, pieces)
         while i < pieces:
-            group, low, high = boards_of(table, boards, i)
-            group += g0
-            for board in range(lo + low, lo + high):
+            group, low, high = boards_of(table, level, i)
+            for board in range(low, high):
                 read_plan(table, level, group, board, 1 - seat, plan, roots, reach)
                 if step < rounds - 1:
                     hand_on(table, level, group, board, 1 - seat, reach, roots)
                 else:
-                    earn(table, level, group, board, seat, reach, value, total, space, root_value, worth)
-            i = claim(gate, thread, threads, i, pieces)
-        meet(gate, threads)
+                    earn(table, level, group, board, seat, root_value, worth, workspace)
+            i = claim(workspace.gate, workspace.thread, workspace.threads, i, pieces)
+        meet(workspace.gate, workspace.threads)
 
 
 @part
-def earn(table, level, group, board, seat, reach, value, total, space, root_value, worth):
+def earn(table, level, group, board, seat, root_value, worth, workspace):
     """The worth of a seat's sequences in a block, and in root_value of what comes before them."""
+    value, total = workspace.value, workspace.total
     first = U64(table.board_class[board])
     lanes = lanes_of(table, group)
     n = U64(table.board_class[board + 1]) - first
@@ -157,7 +156,7 @@ def earn(table, level, group, board, seat, reach, value, total, space, root_valu
     for k in range(U64(nodes)):
         for c in range(n * lanes):
             total[k, c] = 0.0
-    ends(table, level, group, board, seat, reach, root_value, value, space)
+    ends(table, level, group, board, seat, workspace.reach, root_value, value, workspace.space)
     for k in range(nodes):
         if table.turn[node + k] >= FOLD:
             slot = U64(table.slot[seat, node + k])
@@ -183,20 +182,20 @@ def earn(table, level, group, board, seat, reach, value, total, space, root_valu
 
 
 @kernel
-def best(table, seat, row_up, worth, pure, root_best, room, thread, threads, gate):
+def best(table, seat, row_up, worth, pure, root_best, workspace):
     """Best response: what comes after is added to each sequence's worth, and the best action of each row to its parent.
 
     row_up: int64[rounds, buckets], the seat's bucket before, with buckets. pure: by sequence, 1 for the first best
     action and 0 for others, if it has room. root_best: by group, row and lane; at the first group the answer by row.
     """
     for level in range(table.round_board.shape[0] - 2, -1, -1):
-        g0, lo, boards, pieces = pieces_of(table, level)
-        i = claim(gate, thread, threads, -1, pieces)
+        pieces = pieces_of(table, level)
+        i = claim(workspace.gate, workspace.thread, workspace.threads, -1, pieces)
         while i < pieces:
-            group, board, _ = boards_of(table, boards, i)
-            best_block(table, level, g0 + group, lo + board, seat, row_up, worth, pure, root_best)
-            i = claim(gate, thread, threads, i, pieces)
-        meet(gate, threads)
+            group, board, _ = boards_of(table, level, i)
+            best_block(table, level, group, board, seat, row_up, worth, pure, root_best)
+            i = claim(workspace.gate, workspace.thread, workspace.threads, i, pieces)
+        meet(workspace.gate, workspace.threads)
 
 
 @part
@@ -255,28 +254,17 @@ def best_block(table, level, group, board, seat, row_up, worth, pure, root_best)
 
 
 @kernel
-def to_columns(table, seat, source, target, room, thread, threads, gate):
-    """Figures by sequence -> by infoset column: segment by segment, board by board, node by node, class by class and
-    then action by action."""
-    turn_all(table, seat, source, target, True, thread, threads, gate)
-
-
-@kernel
-def to_sequences(table, seat, source, target, room, thread, threads, gate):
-    """The other way."""
-    turn_all(table, seat, source, target, False, thread, threads, gate)
-
-
-@part
-def turn_all(table, seat, source, target, columns, thread, threads, gate):
+def turn_all(table, seat, source, target, columns, workspace):
+    """Figures by sequence -> by infoset column (columns), or the other way. Columns go segment by segment, board by
+    board, node by node, class by class and then action by action."""
     for level in range(table.round_board.shape[0] - 1):
-        g0, lo, boards, pieces = pieces_of(table, level)
-        i = claim(gate, thread, threads, -1, pieces)
+        pieces = pieces_of(table, level)
+        i = claim(workspace.gate, workspace.thread, workspace.threads, -1, pieces)
         while i < pieces:
-            group, board, _ = boards_of(table, boards, i)
-            turn_block(table, level, g0 + group, lo + board, seat, source, target, columns)
-            i = claim(gate, thread, threads, i, pieces)
-        meet(gate, threads)
+            group, board, _ = boards_of(table, level, i)
+            turn_block(table, level, group, board, seat, source, target, columns)
+            i = claim(workspace.gate, workspace.thread, workspace.threads, i, pieces)
+        meet(workspace.gate, workspace.threads)
 
 
 @part

@@ -175,8 +175,8 @@ def _found(typingctx, view, cards, level):
         compiled = context.compile_subroutine(builder, found_bucket, signature)
         function = context.declare_function(builder.module, compiled.fndesc)
         call = context.call_conv.call_function
-        _, found = call(builder, function, signature.return_type, signature.args, args, attrs=("noinline",))
-        return found
+        _, bucket = call(builder, function, signature.return_type, signature.args, args, attrs=("noinline",))
+        return bucket
 
     return types.uint64(view, types.uint64, types.uint64), codegen
 
@@ -215,12 +215,12 @@ def bucket_of(view, cards, level, seat):
         return found_apart(view, cards, level)
     bucket_bits = view.words[BITS]
     slot = slot_of(view, memo, cards, seat)
-    held = view.memo[slot]
-    if held >> bucket_bits == cards:
-        return held & ((ONE << bucket_bits) - ONE)
-    found = found_apart(view, cards, level)
-    view.memo[slot] = cards << bucket_bits | found
-    return found
+    entry = view.memo[slot]
+    if entry >> bucket_bits == cards:
+        return entry & ((ONE << bucket_bits) - ONE)
+    bucket = found_apart(view, cards, level)
+    view.memo[slot] = cards << bucket_bits | bucket
+    return bucket
 
 
 @part
@@ -236,10 +236,10 @@ def remembered(view, level, seat):
 @part
 def masks_of(cards, first, last):
     """Cards first..last - 1 as four masks of ranks, 16 bits apart (`cards/kernels/ranking.py`)."""
-    found = NONE
+    masks = NONE
     for k in range(first, last):
-        found = with_card(found, card_at(cards, k))
-    return found
+        masks = with_card(masks, card_at(cards, k))
+    return masks
 
 
 @part
@@ -270,13 +270,13 @@ def counted(words, cards, level):
 def set_number(ranks, used):
     """The number of a set of ranks among those of its size, counted without some ranks."""
     k = NONE
-    found = NONE
+    number = NONE
     while ranks:
         below = (ranks & (NONE - ranks)) - ONE
         k += ONE
-        found += CHOOSE[bits(below) - bits(used & below), k]
+        number += CHOOSE[bits(below) - bits(used & below), k]
         ranks &= ranks - ONE
-    return found
+    return number
 
 
 @part
@@ -285,9 +285,9 @@ def suit_number(hand, board, suit):
     shift = suit << FOUR
     mine = (hand >> shift) & M13
     shared = (board >> shift) & M13
-    held = bits(mine)
-    number = set_number(mine, NONE) + CHOOSE[THIRTEEN, held] * set_number(shared, mine)
-    return (SIX * held + bits(shared)) << HALF | number
+    count = bits(mine)
+    number = set_number(mine, NONE) + CHOOSE[THIRTEEN, count] * set_number(shared, mine)
+    return (SIX * count + bits(shared)) << HALF | number
 
 
 @part

@@ -190,12 +190,12 @@ def sight(game, view, state, seat, number):
             s2 += bits * U64(suit == TWO)
             s3 += bits * U64(suit == THREE)
         return mix(s0) + mix(s1) + mix(s2) + mix(s3)
-    found = NONE
+    total = NONE
     for k in range(shown + game.hole):
         at = k if k < shown else k + hidden
         card = card_of(state, at)
-        found += mix(game.mark[at] << SIX | (card >> TWO if view.kind == RANKS else card))
-    return found
+        total += mix(game.mark[at] << SIX | (card >> TWO if view.kind == RANKS else card))
+    return total
 
 
 @piece
@@ -219,8 +219,8 @@ def bucket_key(bucket, node):
 @piece
 def joined(seen, node):
     """The key of a sight at a betting node."""
-    found = mix(seen + node * GOLDEN)
-    return found if found else ONE
+    hashed = mix(seen + node * GOLDEN)
+    return hashed if hashed else ONE
 
 
 def _bucket_at(game, view, state, seat, number):

@@ -19,12 +19,12 @@ LISTED = 171  # classes, one to make their number even, and the number
 
 
 @kernel
-def contract(table, one, two, first, last, held, weight, out):
+def contract(table, one, two, first, last, hands, weight, out):
     """States first to last of out, float32[states x WIDE]. table: float32, flat; one, two: float32[states, 169];
     held: uint64[states, LISTED], weight: float32[states, LISTED]: to work in."""
     begin, end = U64(first), U64(last)
     for s in range(begin, end):
-        list_hands(two[s], held[s], weight[s])
+        list_hands(two[s], hands[s], weight[s])
         for t in range(s * U64(WIDE), (s + ONE) * U64(WIDE)):
             out[t] = 0
     for p in range(CLASSES):
@@ -32,30 +32,30 @@ def contract(table, one, two, first, last, held, weight, out):
             base = (p * PANELS + panel) * CLASSES * LANES
             for s in range(begin, end):
                 if one[s, p] != 0:
-                    add_rows(table, base, one[s, p], held[s], weight[s], out, s * U64(WIDE) + panel * LANES)
+                    add_rows(table, base, one[s, p], hands[s], weight[s], out, s * U64(WIDE) + panel * LANES)
 
 
 @part
-def list_hands(two, held, weight):
+def list_hands(two, hands, weight):
     """The hands of a range, an even number; the last entry says how many."""
     many = U64(0)
     for q in range(CLASSES):
         if two[q] != 0:
-            held[many] = q * LANES
+            hands[many] = q * LANES
             weight[many] = two[q]
             many += ONE
     if many % TWO:
-        held[many] = U64(0)
+        hands[many] = U64(0)
         weight[many] = 0
         many += ONE
-    held[LISTED - 1] = many
+    hands[LISTED - 1] = many
 
 
 @part
-def add_rows(table, base, share, held, weight, out, at):
+def add_rows(table, base, share, hands, weight, out, at):
     even = constant(out, 0.0)
     odd = constant(out, 0.0)
-    for k in range(U64(0), held[LISTED - 1], TWO):
-        even = multiply_add(constant(out, weight[k]), load(table, base + held[k]), even)
-        odd = multiply_add(constant(out, weight[k + ONE]), load(table, base + held[k + ONE]), odd)
+    for k in range(U64(0), hands[LISTED - 1], TWO):
+        even = multiply_add(constant(out, weight[k]), load(table, base + hands[k]), even)
+        odd = multiply_add(constant(out, weight[k + ONE]), load(table, base + hands[k + ONE]), odd)
     store(out, at, multiply_add(constant(out, share), add(even, odd), load(out, at)))

@@ -7,10 +7,21 @@ each deal the tree of decisions is gone through once down (how likely the others
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from kibitz.cards.kernels.ranking import value_of, with_card
 from kibitz.core.jit import ONE, U64, kernel, part, small_part
+
+
+class DealTables(NamedTuple):
+    """A sample of deals, and the decisions of a hand."""
+
+    classes: np.ndarray  # uint8[deals, players]  the class of each hand
+    orders: np.ndarray  # int16[deals, 2^players]  the outcome, by who is in
+    node_of: np.ndarray  # int64[players, 2^players]  the node of a seat and those who jammed before, or -1
+    pair_of: np.ndarray  # int64[2^players]  the number of a pair of seats, or -1
 
 
 @kernel
@@ -44,7 +55,7 @@ def order_deals(cards, players, class_of, codes, classes, orders, value):
 @part
 def rank_among(value, seat, who, n):
     """How many different hands of those who are in are better."""
-    found = U64(0)
+    better = U64(0)
     for other in range(n):
         if (who >> (n - ONE - other)) & ONE and value[other] > value[seat]:
             first = True
@@ -52,21 +63,21 @@ def rank_among(value, seat, who, n):
                 if (who >> (n - ONE - before)) & ONE and value[before] == value[other]:
                     first = False
             if first:
-                found += ONE
-    return found
+                better += ONE
+    return better
 
 
 @small_part
-def leaf(who, d, n, classes, orders, payoffs, pairs, pair_of, value, at):
+def leaf(who, d, n, deals, payoffs, pairs, value, at):
     """What seats get if some are in: value[at]."""
-    pair = pair_of[who]
+    pair = deals.pair_of[who]
     if pair >= 0:
         one, two = seats_of(who, n)
-        mine = pairs[U64(pair), U64(classes[d, one]), U64(classes[d, two])]
+        mine = pairs[U64(pair), U64(deals.classes[d, one]), U64(deals.classes[d, two])]
         for i in range(n):
             value[at, i] = mine[i]
     else:
-        outcome = U64(orders[d, who])
+        outcome = U64(deals.orders[d, who])
         for i in range(n):
             value[at, i] = payoffs[outcome, i]
 
@@ -84,69 +95,68 @@ def seats_of(who, n):
 
 
 @part
-def reached(d, n, jams, own, mine, node_of, classes, reach):
+def reached(d, n, jams, own, mine, deals, reach):
     """How likely it comes to what the first seats do: reach[seats, who]. The seat `mine` plays by `own`."""
     reach[0, 0] = 1.0
     for seat in range(n):
-        held = U64(classes[d, seat])
+        hand = U64(deals.classes[d, seat])
         for before in range(ONE << seat):
-            node = node_of[seat, before]
+            node = deals.node_of[seat, before]
             jam = 0.0
             if node >= 0:
-                jam = own[U64(node), held] if seat == mine else jams[U64(node), held]
+                jam = own[U64(node), hand] if seat == mine else jams[U64(node), hand]
             here = reach[seat, before]
             reach[seat + ONE, before * U64(2)] = here * (1.0 - jam)
             reach[seat + ONE, before * U64(2) + ONE] = here * jam
 
 
 @kernel
-def go_through(first, last, jams, node_of, classes, orders, payoffs, pairs, pair_of, reach, value, out):
+def go_through(first, last, jams, deals, payoffs, pairs, reach, value, out):
     """Add to out [nodes, 2, 169] what actions bring to the seats that act, over deals first to last.
 
-    jams: float64[nodes, 169]; node_of: int64[players, 2^players], the node of a seat and those who jammed before, or
-    -1; payoffs: float64[outcomes, players]; pairs: float64[pairs of seats, 169, 169, players]; pair_of:
-    int64[2^players]; reach, value: float64[players + 1, 2^players] and [2^(players + 1), players], to work in.
+    jams: float64[nodes, 169]; payoffs: float64[outcomes, players]; pairs: float64[pairs of seats, 169, 169, players];
+    reach, value: float64[players + 1, 2^players] and [2^(players + 1), players], to work in.
     """
-    n = U64(classes.shape[1])
+    n = U64(deals.classes.shape[1])
     for d in range(U64(first), U64(last)):
-        reached(d, n, jams, jams, U64(0), node_of, classes, reach)
+        reached(d, n, jams, jams, U64(0), deals, reach)
         # value[2^depth + who]: after so many seats have acted
         for who in range(ONE << n):
-            leaf(who, d, n, classes, orders, payoffs, pairs, pair_of, value, (ONE << n) + who)
+            leaf(who, d, n, deals, payoffs, pairs, value, (ONE << n) + who)
         for back in range(n):
             seat = n - ONE - back
-            held = U64(classes[d, seat])
+            hand = U64(deals.classes[d, seat])
             for before in range(ONE << seat):
-                node = node_of[seat, before]
+                node = deals.node_of[seat, before]
                 fold = (ONE << (seat + ONE)) + before * U64(2)
-                jam = jams[U64(node), held] if node >= 0 else 0.0
+                jam = jams[U64(node), hand] if node >= 0 else 0.0
                 if node >= 0:
-                    out[U64(node), 0, held] += reach[seat, before] * value[fold, seat]
-                    out[U64(node), 1, held] += reach[seat, before] * value[fold + ONE, seat]
+                    out[U64(node), 0, hand] += reach[seat, before] * value[fold, seat]
+                    out[U64(node), 1, hand] += reach[seat, before] * value[fold + ONE, seat]
                 at = (ONE << seat) + before
                 for i in range(seat):
                     value[at, i] = (1.0 - jam) * value[fold, i] + jam * value[fold + ONE, i]
 
 
 @kernel
-def count_outcomes(first, last, jams, own, node_of, classes, orders, pair_of, first_of, chances, reach, out):
+def count_outcomes(first, last, jams, own, deals, first_of, chances, reach, out):
     """Add to out [players, outcomes] how likely the ends are if a seat plays by `own` and the others by `jams`.
 
     first_of: int64[2^players], the first outcome in which these are in; chances: float64[3, 169, 169], how likely two
     hands end in each of their orders.
     """
-    n = U64(classes.shape[1])
+    n = U64(deals.classes.shape[1])
     for mine in range(n):
         for d in range(U64(first), U64(last)):
-            reached(d, n, jams, own, mine, node_of, classes, reach)
+            reached(d, n, jams, own, mine, deals, reach)
             for who in range(ONE << n):
                 here = reach[n, who]
                 if here == 0.0:
                     continue
-                if pair_of[who] < 0:
-                    out[mine, U64(orders[d, who])] += here
+                if deals.pair_of[who] < 0:
+                    out[mine, U64(deals.orders[d, who])] += here
                     continue
                 one, two = seats_of(who, n)
                 for k in range(U64(3)):
-                    chance = chances[k, U64(classes[d, one]), U64(classes[d, two])]
+                    chance = chances[k, U64(deals.classes[d, one]), U64(deals.classes[d, two])]
                     out[mine, U64(first_of[who]) + k] += here * chance
