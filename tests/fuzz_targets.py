@@ -5,7 +5,7 @@
 | profile | 25% | `Profile.load`, and of one that loads what it is worth, what `show` prints, the name of its game |
 | poker | 1% | the same for a profile of a poker form |
 | checkpoint | 15% | `checkpoint_meta`, what `kibitz solve --resume` takes from it, and its state into a solver |
-| blueprint | 10% | `Blueprint.load` |
+| blueprint | 10% | `load_blueprint` |
 | table | 9% | `store.load`, mapped, and `Recipe.fits` |
 | efg | 15% | `read_efg` of the text, and a layout of at most 3,000 histories |
 | game | 10% | `acpc.parse` of the text |
@@ -53,6 +53,7 @@ from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.checkpoints import SolverRun, checkpoint_meta
 from kibitz.solvers.progress import RunState
 from kibitz.solvers.run import SolveRequest
+from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.solvers.tables import LEAST_ROWS, row_bytes
 
 DEFINITIONS = Path(kibitz.__file__).parent / "poker" / "rules" / "definitions"
@@ -210,7 +211,7 @@ class World:
             (12, "profile", artefact("profile2", self.profile)),
             (1, "poker", artefact("poker", self.profile)),
             (15, "checkpoint", artefact("checkpoint", self.checkpoint)),
-            (10, "blueprint", artefact("blueprint", lambda path: void(Blueprint.load(path, compact=True)))),
+            (10, "blueprint", artefact("blueprint", lambda path: void(load_blueprint(path, compact=True)))),
             (9, "table", artefact("table", self.table)),
             (15, "efg", Target(lambda rng: self.text(self.efg, rng), self.read_efg)),
             (10, "game", Target(lambda rng: self.text(self.games, rng), lambda text: void(acpc.parse(text, "a.game")))),

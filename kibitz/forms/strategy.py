@@ -25,8 +25,7 @@ class Strategy(Protocol):
 
 
 def probabilities_of(strategy: Strategy, infosets: ProfileInfosets) -> NDArray[np.float64]:
-    """[columns]  what a strategy plays in all infosets of a game. It is asked once for each player and list of actions.
-    """
+    """[columns]  what a strategy plays in all infosets of a game, asked once for each player and list of actions."""
     labels, first, of = infosets.labels, infosets.first, np.asarray(infosets.actions_of)
     probabilities = np.zeros(infosets.columns)
     for player in range(infosets.seats):

@@ -32,6 +32,7 @@ from kibitz.play.compiled import Compiled
 from kibitz.play.search import Search, offered
 from kibitz.solvers.blueprint import Blueprint, blueprint_profile
 from kibitz.solvers.machines import machine_of
+from kibitz.solvers.saved_blueprints import load_blueprint
 
 MEMORY = 1 << 22
 LEAST_GAIN = 0.9  # what some training leaves of the uniform profile's NashConv, at most
@@ -214,7 +215,7 @@ def training_repeats_and_goes_on(subject: Subject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "b"
         subject.trained(subject.iterations // 2).save(path)
-        again = Blueprint.load(path, game=subject.machine)
+        again = load_blueprint(path, game=subject.machine)
         again.train(iterations=subject.iterations)
     if again.sha256 != subject.blueprint.sha256:
         raise Broken("training that was saved and went on has other rows")

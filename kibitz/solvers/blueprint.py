@@ -320,18 +320,12 @@ class Blueprint:
         return arrays
 
     def save(self, path: str | os.PathLike[str], over: Callable[[dict[str, Any]], bool] | None = None) -> None:
-        """Write the rows with their places: training goes on from there as if it had never stopped.
+        """Write the rows with their places: training goes on from there as if it had never stopped. load_blueprint
+        (kibitz.solvers.saved_blueprints) reads it.
 
         over: whether a blueprint with some meta may be replaced; else it is kibitz.core.store.Occupied.
         """
         artefacts.save(path, KIND, self.arrays(), self.meta, over)
-
-    @staticmethod
-    def load(path: str | os.PathLike[str], compact: bool = False, game: Any = None) -> Blueprint:
-        """Read a blueprint; see `kibitz.solvers.saved_blueprints.load_blueprint`."""
-        from kibitz.solvers.saved_blueprints import load_blueprint
-
-        return load_blueprint(path, compact, game)
 
 
 def walked(

@@ -16,6 +16,7 @@ from terminal import shown_until
 from kibitz.cli.train import TrainOrder, bytes_of, continuation
 from kibitz.core.errors import SolverError
 from kibitz.solvers.blueprint import Blueprint
+from kibitz.solvers.saved_blueprints import load_blueprint
 
 SMALL = "toepen(suits=2, ranks=3, hand=2)"
 FEW = ("--memory", "1MB", "--abstraction", "maximal", "--threads", "1")
@@ -27,7 +28,7 @@ def test_it_says_what_came_of_it(call: Call) -> None:  # noqa: F811
     assert re.search(r"decisions +[\d,]+ visited, [\d,]+ a second", out)
     assert re.search(r"rows +[\d,]+ in a table of 1\.0 MB, with room for 25,000", out)
     assert "kibitz train --resume deep/s.blueprint" in out
-    held = Blueprint.load("deep/s.blueprint")
+    held = load_blueprint("deep/s.blueprint")
     assert held.iteration == 300 and held.abstraction == "maximal" and held.capacity == 25_000
     assert held.seed == 0 and held.full == "evict"
 
@@ -36,7 +37,7 @@ def test_json_and_the_same_bytes(call: Call) -> None:  # noqa: F811
     options = (*FEW, "--iterations", "1200", "--seed", "3", "--full", "refuse")
     one = data(call, "train", SMALL, *options, "--out", "one")
     two = data(call, "train", SMALL, *options, "--out", "two", "--checkpoint-every", "0.001")
-    assert one["sha256"] == two["sha256"] == Blueprint.load("two").sha256
+    assert one["sha256"] == two["sha256"] == load_blueprint("two").sha256
     assert one["game"] == SMALL and one["seed"] == 3 and one["full"] == "refuse" and one["threads"] == 1
     assert one["iterations"] == 1200 and one["visited"] > 10_000 and one["visited_per_second"] > 0
     assert 0 < one["rows"] <= one["capacity"] == 25_000 and one["bytes"] <= 1_000_040
@@ -48,7 +49,7 @@ def test_json_and_the_same_bytes(call: Call) -> None:  # noqa: F811
 
 def test_quiet_and_many_threads(call: Call) -> None:  # noqa: F811
     out = good(call, "train", SMALL, "--memory", "1MB", "--seconds", "0.3", "--threads", "3", "--quiet", "--out", "q")
-    held = Blueprint.load("q")
+    held = load_blueprint("q")
     assert out == "" and held.iteration > 0 and held.abstraction == "outlook"
 
 
@@ -59,9 +60,9 @@ def test_resume_goes_on_with_what_it_was(call: Call) -> None:  # noqa: F811
     assert on["seed"] == 9 and on["abstraction"] == "maximal" and on["out"] == "part"
     on = data(call, "train", SMALL, "--resume", "part", *FEW, "--iterations", "2100", "--out", "copy")
     assert on["sha256"] == whole["sha256"] and on["out"] == "copy"
-    assert Blueprint.load("part").iteration == 1500, "what was gone on from stays, if it goes on elsewhere"
+    assert load_blueprint("part").iteration == 1500, "what was gone on from stays, if it goes on elsewhere"
     out = good(call, "train", "--resume", "copy", "--iterations", "2100")
-    assert "there already" in out and Blueprint.load("copy").sha256 == whole["sha256"]
+    assert "there already" in out and load_blueprint("copy").sha256 == whole["sha256"]
     on = data(call, "train", "--resume", "copy", "--seconds", "0.2", "--threads", "1")
     assert on["iterations"] > 2100
 
@@ -84,7 +85,7 @@ def test_ctrl_c_and_going_on_give_the_same_bytes(tmp_path: Path) -> None:
     assert (first.returncode, err) == (130, "")
     command = out.splitlines()[-1].strip()
     assert command == "kibitz train --resume b --threads 1 --iterations 1000000000 --checkpoint-every 0.1"
-    at = Blueprint.load(tmp_path / "b").iteration
+    at = load_blueprint(tmp_path / "b").iteration
     assert at > 0
     last = str(at + 500)
     second = child(*command.replace("1000000000", last).split()[1:], "--json", cwd=tmp_path)
@@ -92,7 +93,7 @@ def test_ctrl_c_and_going_on_give_the_same_bytes(tmp_path: Path) -> None:
     assert (second.returncode, err) == (0, "")
     whole = Blueprint.empty(SMALL, "maximal", 2_000_000)
     whole.train(iterations=at + 500)
-    assert json.loads(out)["sha256"] == whole.sha256 == Blueprint.load(tmp_path / "b").sha256
+    assert json.loads(out)["sha256"] == whole.sha256 == load_blueprint(tmp_path / "b").sha256
 
 
 def test_the_command_that_goes_on() -> None:
@@ -178,7 +179,7 @@ def test_buckets_by_strength(call: Call) -> None:  # noqa: F811
     good(call, *base, "--iterations", "300", "--out", "solved")
     named = ("--abstraction", "strength", "--strength", "solved")
     good(call, *base, *named, "--iterations", "50", "--out", "made")
-    made = Blueprint.load("made")
+    made = load_blueprint("made")
     assert made.abstraction == "strength" and made.keys.bucket.max() > 0
     assert "needs a trained strategy" in bad(
         call, *base, "--abstraction", "strength", "--iterations", "5", "--out", "x"

@@ -175,7 +175,7 @@ ELSEWHERE = {
     "kibitz solve \0 --out \0": "of kibitz play: run with its cases",
     "kibitz train \0 --dynamic f,rf": "takes 20 minutes; its options are those of an example of kibitz train --help",
     "`kibitz train toepen --seconds 120 --out solved`": "an example of kibitz train --help is as this",
-    "kibitz evaluate --whole tells": "names a command in a sentence",
+    "`kibitz evaluate --whole` measures": "names a command in a sentence",
 }
 
 

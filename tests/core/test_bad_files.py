@@ -31,6 +31,7 @@ from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.checkpoints import Keeper, SolverRun, beside, checkpoint_meta
 from kibitz.solvers.progress import RunState
 from kibitz.solvers.run import SolveRequest, carry_out, solve
+from kibitz.solvers.saved_blueprints import load_blueprint
 
 SMALL = "toepen(suits=2, ranks=3, hand=2)"
 FEW = ("--memory", "1MB", "--threads", "1")
@@ -152,7 +153,7 @@ def test_two_trainings_at_one_place_are_both_kept(call, monkeypatch):
     code, out, err = call("train", SMALL, *FEW, "--iterations", "200", "--out", "b", "--json")
     assert code == 0 and err == "note: b was taken by another run in the meantime: this one is saved as b-2\n"
     assert json.loads(out)["out"] == "b-2"
-    assert Blueprint.load("b").seed == 7 and Blueprint.load("b-2").iteration == 200
+    assert load_blueprint("b").seed == 7 and load_blueprint("b-2").iteration == 200
 
 
 # Ctrl-C from Python
@@ -218,7 +219,7 @@ def test_what_is_trained_is_kept_elsewhere(call, full_disk, tmp_path):
     lines = err.splitlines()
     assert code == 2 and len(lines) == 2, "one note on the way, one error at the end"
     assert lines[0].startswith("note: the run is not saved: ") and "No space left" in lines[1]
-    assert Blueprint.load(err.rpartition("it was saved in ")[2].strip().removesuffix(" instead")).iteration == 3000
+    assert load_blueprint(err.rpartition("it was saved in ")[2].strip().removesuffix(" instead")).iteration == 3000
 
 
 def test_an_interrupted_run_is_kept_where_there_is_room(call, full_disk, tmp_path, monkeypatch):

@@ -101,7 +101,7 @@ class Case:
                 self.command("train", SMALL, "--abstraction", "maximal", "--memory", "1MB", "--out", path, *options)
 
         self.body = body
-        self.finished = lambda: Blueprint.load(path).sha256 == whole.sha256
+        self.finished = lambda: load_blueprint(path).sha256 == whole.sha256
 
     def rows(self) -> None:
         """Rows by place, and an expert on top of them."""

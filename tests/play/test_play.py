@@ -56,7 +56,7 @@ def test_names_of_players(blueprint):
     assert agent("uniform", SMALL).name == "uniform"
     assert agent(" rule ", SMALL).player is not None
     assert agent(blueprint, SMALL).name == blueprint
-    assert agent(f"search({blueprint}, iterations=3)", SMALL).iterations == 3
+    assert agent(f"search({blueprint}, iterations=3)", SMALL).limit["iterations"] == 3
     assert agent(f'search("{blueprint}", iterations=3)', SMALL).trick == 0
     assert agent(f"exploit({blueprint}, bound=0.3, over=range)", SMALL).bound == 0.3
     assert set(AGENTS) == {"uniform", "rule", "always-call", "PATH", "search(PATH, seconds=1)"}

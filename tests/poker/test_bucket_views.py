@@ -29,6 +29,7 @@ from kibitz.poker.rules.rules import Poker
 from kibitz.poker.rules.views import bucket_view, plain_view, seen_cards
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.kernels.hash import look_up
+from kibitz.solvers.saved_blueprints import load_blueprint
 
 
 def limit(players: int, suits: int, ranks: int, hole: int, board: tuple[int, ...], raises: int = 1) -> Poker:
@@ -161,7 +162,7 @@ def test_a_blueprint_names_its_buckets(tmp_path) -> None:
     made = Blueprint.empty(game, spec, memory=1 << 20)
     made.train(iterations=50)
     made.save(tmp_path / "b")
-    again = Blueprint.load(tmp_path / "b")
+    again = load_blueprint(tmp_path / "b")
     assert (again.abstraction, again.sha256) == (made.abstraction, made.sha256)
     # By the folder where they were saved: the blueprint names them by what makes them again.
     definition = made.machine.definition
@@ -174,7 +175,7 @@ def test_a_blueprint_names_its_buckets(tmp_path) -> None:
     view.arrays["buckets_digest"] = view.arrays["buckets_digest"][::-1].copy()
     made.save(tmp_path / "other")
     with pytest.raises(ArtefactError, match="makes other buckets now"):
-        Blueprint.load(tmp_path / "other")
+        load_blueprint(tmp_path / "other")
 
 
 def test_what_is_no_abstraction_is_refused(tmp_path) -> None:

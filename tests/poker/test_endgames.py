@@ -199,7 +199,7 @@ def test_what_is_refused():
         Endgame(rules, node, [rules.definition.deck[0]], -np.ones((2, 5)))
     with pytest.raises(SolverError, match="when to stop"):
         solved(endgame)
-    with pytest.raises(SolverError, match="no gap"):
+    with pytest.raises(SolverError, match="no NashConv"):
         solved(endgame, gap=0.1, safe=Safe(0, np.zeros(5)))
     with pytest.raises(GameError, match="does not go on"):
         endgame.class_of([rules.definition.deck[1]], [rules.definition.deck[2]])

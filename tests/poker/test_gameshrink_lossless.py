@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_gameshrink import hands_of, partition
-from test_signals import deck
+from test_signals import Cards, deck
 
 import kibitz
 from examples import examples
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.tree import tree_of
 from kibitz.poker.buckets.gameshrink import READINGS, shrink
-from kibitz.poker.buckets.signals import PUBLIC, Cards, Walked
+from kibitz.poker.buckets.signals import PUBLIC, Walked
 
 
 @dataclass(frozen=True)

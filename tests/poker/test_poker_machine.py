@@ -26,6 +26,7 @@ from kibitz.solvers.blueprint import Blueprint, blueprint_profile, player
 from kibitz.solvers.kernels.hash import hash_store, look_up
 from kibitz.solvers.kernels.players import ALL_PARTS, AVERAGE, FREE, UNIFORM, Mask, Player, play_deals
 from kibitz.solvers.kernels.walk import EXTERNAL, OUTCOME, WalkOrder, walk_all, workspace
+from kibitz.solvers.saved_blueprints import load_blueprint
 
 U64 = np.uint64
 SUITS = "cdhs"
@@ -301,7 +302,7 @@ def test_a_blueprint_is_saved_and_goes_on(spec, tmp_path):
     whole.train(iterations=600)
     first.train(iterations=200)
     first.save(tmp_path / "b")
-    again = Blueprint.load(tmp_path / "b")
+    again = load_blueprint(tmp_path / "b")
     assert (again.machine.spec, again.abstraction) == (spec, "isomorphic")
     again.train(iterations=600)
     assert again.sha256 == whole.sha256

@@ -165,7 +165,7 @@ def test_commands(tiny):
     [
         (["train", "tiny.game", "--limit", "600", "--abstraction", "percentile(2)"], "not both"),
         (["train", "kuhn", "--limit", "600"], "is no poker"),
-        (["train", "kuhn", "--prune", "600"], "limit poker within buckets"),
+        (["train", "kuhn", "--prune", "600"], "limit poker with buckets"),
         (["train", "tiny.game", "--limit", "600", "--sampling", "outcome"], "choose external or chance"),
         (["train", "tiny.game", "--limit", "6"], "already"),
         (["train", "tiny.game", "--limit", "many"], "should be a number"),
@@ -176,7 +176,7 @@ def test_commands(tiny):
         (["train", "tiny.game", "--base", "b", "--part", "f", "--seats", "x", "--limit", "2k"], "give numbers"),
         (["train", "tiny.game", "--seats", "0", "--limit", "2k"], "--base and --part"),
         (["train", "tiny.game", "--base", "b", "--part", "f", "--abstraction", "null"], "through buckets"),
-        (["train", "--resume", "e"], "with the base"),
+        (["train", "--resume", "e"], "onto its own base"),
         (["train", "--resume", "b", "--limit", "1k"], "leave --limit out"),
         (["train", "--resume", "b", "--memory", "1MB"], "leave --memory out"),
         (["stitch", "tiny.game", "--base", "b", "--partition", "private(J)", "--limit", "2k"], "follow some betting"),
@@ -185,7 +185,7 @@ def test_commands(tiny):
         (["stitch", "leduc", "--base", "JQ.K", "--partition", "prefix(r)", "--limit", "2k"], "that is a blueprint"),
         (["paper", "gibson2011", "--table", "1", "--players", "3"], "for gibson2011 --table 2"),
         (["paper", "gibson2011", "--table", "2", "--hours", "3"], "--players 3"),
-        (["paper", "gibson2011", "--table", "2", "--players", "3", "--exact"], "by the clock"),
+        (["paper", "gibson2011", "--table", "2", "--players", "3", "--exact"], "trained for --hours"),
     ],
 )  # fmt: skip
 def test_mistakes_are_sentences(tiny, words, sentence):

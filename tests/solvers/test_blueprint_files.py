@@ -14,6 +14,7 @@ from kibitz.core import store
 from kibitz.core.errors import ArtefactError, KibitzError, SolverError, SpecError
 from kibitz.solvers import tables
 from kibitz.solvers.blueprint import KIND, Blueprint, blueprint_profile
+from kibitz.solvers.saved_blueprints import load_blueprint
 
 
 def test_settings_that_cannot_be():
@@ -44,8 +45,8 @@ def test_memory_that_is_not_there(monkeypatch, tmp_path):
     with pytest.raises(SolverError, match="are free"):
         Blueprint.empty("toepen", memory=10_000_000)
     with pytest.raises(ArtefactError, match="are free"):
-        Blueprint.load(tmp_path / "b")
-    assert Blueprint.load(tmp_path / "b", compact=True).store.used == 0, "its rows fit"
+        load_blueprint(tmp_path / "b")
+    assert load_blueprint(tmp_path / "b", compact=True).store.used == 0, "its rows fit"
 
 
 def test_a_table_takes_what_it_may():
@@ -67,7 +68,7 @@ def saved(tmp_path_factory):
 
 def test_compact_blueprints_play_the_same(saved):
     for name in ("sparse", "crowded"):
-        whole, compact = Blueprint.load(saved / name), Blueprint.load(saved / name, compact=True)
+        whole, compact = load_blueprint(saved / name), load_blueprint(saved / name, compact=True)
         assert compact.capacity <= max(1024, 5 * whole.store.used) and compact.capacity <= whole.capacity
         tree = kibitz.games.tree.lay_out(whole.game)
         one, other = (blueprint_profile(each, tree).probabilities for each in (whole, compact))
@@ -93,7 +94,7 @@ def test_meta_that_no_training_has(saved, tmp_path, meta, name):
     changed(saved, tmp_path / "b", name, meta)
     for compact in (False, True):
         with pytest.raises(ArtefactError, match=r"not a whole blueprint|which game"):
-            Blueprint.load(tmp_path / "b", compact)
+            load_blueprint(tmp_path / "b", compact)
 
 
 def spoilt(held):
@@ -128,11 +129,11 @@ def test_arrays_that_no_training_has(saved, tmp_path):
     for number, (name, array) in enumerate(spoilt(store.load(saved / "sparse", KIND).arrays)):
         changed(saved, tmp_path / str(number), arrays={name: array})
         with pytest.raises(ArtefactError, match="not a whole blueprint"):
-            Blueprint.load(tmp_path / str(number))
+            load_blueprint(tmp_path / str(number))
     for name in ("key", "value", "place", "counts", "bucket"):
         changed(saved, tmp_path / name, without=(name,))
         with pytest.raises(ArtefactError, match="not a whole blueprint"):
-            Blueprint.load(tmp_path / name)
+            load_blueprint(tmp_path / name)
 
 
 def test_damaged_bytes(saved, tmp_path):
@@ -142,12 +143,12 @@ def test_damaged_bytes(saved, tmp_path):
     content[9] ^= 4
     target.write_bytes(content)
     with pytest.raises(ArtefactError, match="damaged"):
-        Blueprint.load(tmp_path / "b")
+        load_blueprint(tmp_path / "b")
     with pytest.raises(ArtefactError, match="no saved blueprint"):
-        Blueprint.load(tmp_path / "nothing")
+        load_blueprint(tmp_path / "nothing")
     kibitz.solve("kuhn", "lp").save(tmp_path / "p")
     with pytest.raises(ArtefactError, match="a profile, not a blueprint"):
-        Blueprint.load(tmp_path / "p")
+        load_blueprint(tmp_path / "p")
 
 
 def test_no_file_is_run_on_the_word_of_a_blueprint(saved, tmp_path, monkeypatch):
@@ -156,7 +157,7 @@ def test_no_file_is_run_on_the_word_of_a_blueprint(saved, tmp_path, monkeypatch)
     for game in ("evil.py:Fox", f"{tmp_path}/evil.py:Fox", " evil.py:Fox", "evil.efg", 'toepen(x="/evil.py:Fox")'):
         changed(saved, tmp_path / "b", meta={"game": game})
         with pytest.raises(KibitzError):
-            Blueprint.load(tmp_path / "b")
+            load_blueprint(tmp_path / "b")
     assert not Path("ran").exists()
 
 

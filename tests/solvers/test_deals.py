@@ -153,7 +153,8 @@ def test_the_same_bytes_however_iterations_are_divided_and_compiled_or_not():
     for count in (1, 20, 39):
         pieces.step(count)
     with np.errstate(over="ignore"):
-        interpreted(walk_deals)(slow.deals, slow.regret, slow.average, slow._manner, 0, 60, slow._random, slow._room)
+        work = slow._random, slow._workspace
+        interpreted(walk_deals)(slow.deals, slow.regret, slow.average, slow._manner, 0, 60, *work)
     for other in (pieces, slow):
         assert np.array_equal(whole.regret, other.regret) and np.array_equal(whole.average, other.average)
     assert not np.array_equal(whole.regret, DealCfr(tree, 11).regret)

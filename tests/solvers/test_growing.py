@@ -16,6 +16,7 @@ from kibitz.games.tree import lay_out
 from kibitz.solvers import blueprint as module
 from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint
+from kibitz.solvers.saved_blueprints import load_blueprint
 
 TOEPEN = "toepen(suits=3, ranks=3, hand=3)"
 SMALLEST = 64  # places: of these 16 rows, so that tables grow again and again, and in the middle of an iteration
@@ -78,10 +79,10 @@ def test_cuts_do_not_matter_while_it_grows(memory: int, tmp_path: Path, monkeypa
     for at in (1, 2, 3, 5, 9, 20, 63, 64, 65, 130, 300):
         cut.train(iterations=at)
         cut.save(path)
-        cut = Blueprint.load(path)
+        cut = load_blueprint(path)
         assert cut.iteration == at
     assert cut.sha256 == whole.sha256 and learned(cut) == learned(whole)
-    compact = Blueprint.load(path, compact=True)
+    compact = load_blueprint(path, compact=True)
     assert len(compact.table.key) <= 5 * whole.store.used and learned(compact) == learned(whole)
 
 
@@ -103,7 +104,7 @@ def test_a_table_of_an_earlier_version_is_read(tmp_path: Path, monkeypatch: pyte
     made.save(tmp_path / "old")
     assert any(file.name.startswith("place") for file in (tmp_path / "old").iterdir())
     monkeypatch.setattr(tables, "FIRST_ROWS", SMALLEST)
-    held = Blueprint.load(tmp_path / "old")
+    held = load_blueprint(tmp_path / "old")
     assert tables.grows(held.table) and learned(held) == learned(made)
     held.train(iterations=200)
     assert learned(held) == learned(trained(monkeypatch, SMALLEST, TOEPEN, iterations=200))
@@ -129,7 +130,7 @@ def test_damaged_rows_are_refused(harm: str, tmp_path: Path, monkeypatch: pytest
         key, value = key[:-1], value[:-1]
     store.save(tmp_path / "b", module.KIND, {**arrays, "key": key, "value": value}, made.meta)
     with pytest.raises(ArtefactError, match="train it anew"):
-        Blueprint.load(tmp_path / "b")
+        load_blueprint(tmp_path / "b")
 
 
 def test_no_rate_counts_the_laying_out_of_tables(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,10 @@ Ints = NDArray[np.int64]
 class BucketForm(BucketOperator):
     """A two-player poker game in buckets: see `kibitz.forms.protocol` for what solvers ask."""
 
+    # Why there is a form for buckets beside PokerForm with shared rows: milliseconds of processor time for an iteration
+    # of dcfr+ on Rhode Island hold'em, one thread of an x86_64 Xeon at 2.5 GHz, shared rows / joint weights:
+    # percentile(3) 61 / 3.2, percentile(8) 96 / 14, percentile(15) 105 / 52.
+
     look_every = 20  # an evaluation takes as long as several iterations
     best_cfr = "dcfr+"
     rehearsal = "kuhn"  # CFR has no compiled code here; other solvers have theirs
