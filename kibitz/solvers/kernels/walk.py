@@ -48,7 +48,7 @@ from kibitz.solvers.kernels.players import FREE, fixed, strategy
 from kibitz.solvers.kernels.store import add_average, add_regret, crowded, is_open, locate, matched, regret_of, settle
 
 EXTERNAL, OUTCOME, CHANCE_ONLY = 0, 1, 2
-AT, KEY, REST = U64(0), U64(1), U64(2)  # columns of `frame`; REST: width << 32, SEAT_BIT if it is the seat's own, action
+AT, KEY, REST = U64(0), U64(1), U64(2)  # columns of `frame`; REST: width << 32, SEAT_BIT if the seat's own, action
 HALF, SEAT_BIT, LOWER = U64(32), U64(1 << 31), U64((1 << 31) - 1)
 OTHERS, OWN, THIRD, TRIED = U64(0), U64(1), U64(2), U64(3)  # columns of `reach`
 VISITED = 0
