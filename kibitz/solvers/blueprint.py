@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -77,6 +78,7 @@ class Blueprint:
     part: int = -1  # the part whose rows are trained; -1: all
     seats: int = -1  # mask of the seats that the base plays outside the part; -1: all
     base_digest: str = ""  # of the base that an expert was loaded without
+    walks: Any = None  # where a GPU trains it (kibitz.solvers.gpu.GpuWalks), while it does
 
     @classmethod
     def empty(
@@ -161,6 +163,7 @@ class Blueprint:
         seconds: float | None = None,
         threads: int = 1,
         on_block: Callable[[Progress], bool | None] | None = None,
+        device: str = "cpu",
     ) -> None:
         """Go on until `iterations` in all are done or `seconds` more are over; `on_block` may return True to stop."""
         if iterations is None and seconds is None:
@@ -171,11 +174,19 @@ class Blueprint:
         threads = threads if self.machine.compiled else 1
         if iterations is not None and self.iteration >= iterations:
             return
-        with ThreadPoolExecutor(threads) as pool:
+        with ExitStack() as stack:
+            if device == "gpu":
+                from kibitz.solvers.gpu import GpuWalks
+
+                self.check_trainable()
+                walks = stack.enter_context(GpuWalks(self))
+                step, first = walks.step, walks.first_block
+            else:
+                pool = stack.enter_context(ThreadPoolExecutor(threads))
+                step, first = lambda count: self.step(count, threads, pool), FIRST_BLOCK * threads
             for spent in in_blocks(
-                self, lambda count: self.step(count, threads, pool), iterations, seconds, lambda: self.next_halving,
-                first=FIRST_BLOCK * threads, length=BLOCK_SECONDS,
-            ):  # fmt: skip
+                self, step, iterations, seconds, lambda: self.next_halving, first=first, length=BLOCK_SECONDS
+            ):
                 self.seconds += spent
                 if on_block is not None and on_block(self.progress()):
                     return
@@ -190,16 +201,20 @@ class Blueprint:
 
     def step(self, count: int, threads: int, pool: ThreadPoolExecutor) -> None:
         """So many iterations, up to the next halving at most."""
-        if not self.store.trainable:
-            raise SolverError("a stitched strategy is played, not trained: train its base or its experts")
-        if self.wants_base:
-            raise SolverError("an expert is trained further with the base that it began with: give that too (--base)")
+        self.check_trainable()
         last = self.iteration + count
         self.counts += walked(self, self.mask(), self.base_player(), self.iteration, last, threads, pool)
         halve = last == self.next_halving
         self.iteration = last
         if halve:
             self.store.halve(threads, pool)
+
+    def check_trainable(self) -> None:
+        """Refuse what is only played."""
+        if not self.store.trainable:
+            raise SolverError("a stitched strategy is played, not trained: train its base or its experts")
+        if self.wants_base:
+            raise SolverError("an expert is trained further with the base that it began with: give that too (--base)")
 
     def warm_up(self) -> None:
         """Compile what training runs, so that its clock measures the training."""
@@ -314,6 +329,8 @@ class Blueprint:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All that is saved; the rows of a base have names that begin with "base_"."""
+        if self.walks is not None:
+            self.walks.bring_back()
         arrays = {**self.view.arrays, "counts": self.counts, **self.store.arrays()}
         if self.base is not None and self.store.with_base:
             arrays |= {BASE + name: array for name, array in self.base.arrays().items()}

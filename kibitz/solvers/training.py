@@ -54,8 +54,8 @@ def train(
     """
     run = run or RunOptions()
     out = None if run.checkpoint is None else Path(run.checkpoint)
-    if run.device != "cpu":
-        raise SolverError(f"device {run.device}: blueprints are trained on the cpu")
+    if run.device not in ("cpu", "gpu"):
+        raise SolverError(f"device {run.device}: choose cpu or gpu")
     if run.resume or isinstance(game, Blueprint):
         if abstraction is not None or part is not None:
             raise SolverError("a blueprint that is trained further keeps its abstraction and part: leave them out")
@@ -84,7 +84,7 @@ def train(
             if run.callback is not None:
                 run.callback(now)
 
-        stopped = continued(blueprint, keeper, iterations, seconds, threads, on_progress)
+        stopped = continued(blueprint, keeper, iterations, seconds, threads, on_progress, device=run.device)
         state.seconds, state.interrupted = keeper.used(), stopped
     if stopped:
         raise Interrupted(blueprint, keeper.path, f"RunOptions({str(keeper.path)!r}, resume=True)")
@@ -118,6 +118,7 @@ def continued(
     threads: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     finish: Callable[[Path], None] | None = None,
+    device: str = "cpu",
 ) -> bool:
     """Train a blueprint further and save it; returns whether Ctrl-C stopped it.
 
@@ -132,7 +133,7 @@ def continued(
                 keeper.save_if_due()
             return stopped.is_set()
 
-        blueprint.train(iterations, seconds, cores() if threads is None else threads, on_block)
+        blueprint.train(iterations, seconds, cores() if threads is None else threads, on_block, device)
         if keeper.path is not None:
             (finish or keeper.save)(keeper.path)
     return stopped.is_set()

@@ -17,16 +17,11 @@ from functools import lru_cache
 from typing import Any
 
 from numba.core.dispatcher import Dispatcher
-from numba.extending import overload
 
 from kibitz.core import closure
-from kibitz.core.parts import PartCompiler
+from kibitz.core.devices import overloaded
 
 Function = Callable[..., Any]
-COMPILED = {  # as parts of kernels
-    "nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True, "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True, "pipeline_class": PartCompiler,
-}  # fmt: skip
 
 _FUNCTIONS: dict[tuple[str, type], Function] = {}
 _DEFAULTS: dict[str, Function] = {}
@@ -45,7 +40,7 @@ def stub(function: Function) -> Function:
         kind = getattr(first, "instance_class", None)
         return None if kind is None else _FUNCTIONS.get((name, kind)) or _DEFAULTS.get(name)
 
-    overload(called, jit_options=COMPILED, strict=False)(pick)
+    overloaded(called, pick)
     return called
 
 
