@@ -1,7 +1,8 @@
 """One source for processors and GPUs: the few functions that have a body of their own on each.
 
 Compiled code is the same Python on both. numba-cuda, the compiler for GPUs, is a second Numba with tables of its own,
-so it is shown what stubs (`games/kernels/dispatch.py`) and functions of two bodies mean once a GPU is used.
+so it is shown what stubs (`games/kernels/dispatch.py`) and functions of two bodies mean once a GPU is used. Numba's
+simulator of a GPU (NUMBA_ENABLE_CUDASIM=1) runs the bodies for GPUs as Python (`dispatch.interpreted`).
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numba import config
 from numba.extending import overload
 
 from kibitz.core.parts import PartCompiler
@@ -21,6 +24,7 @@ COMPILED = {  # as parts of kernels
     "nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True, "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True, "pipeline_class": PartCompiler,
 }  # fmt: skip
+SIMULATED = bool(config.ENABLE_CUDASIM)
 cuda: Any = None  # numba.cuda, once a GPU is used
 # Whether what is compiled is for a GPU. Numba asks every table that knows a function, so a table for each device is not
 # enough.
@@ -42,7 +46,7 @@ def by_device(cpu: Function, gpu: Function, twin: Function | None = None) -> Fun
         return (twin or cpu)(*arguments)
 
     called.__name__, called.__doc__, called.__module__ = cpu.__name__, cpu.__doc__, cpu.__module__
-    called.slow_twin = twin or cpu  # type: ignore[attr-defined]
+    called.bodies = (twin or cpu, gpu)  # type: ignore[attr-defined]  # that `interpreted` runs
     overloaded(called, lambda *arguments: gpu if _for_gpu.get() else cpu)
     return called
 
@@ -89,11 +93,15 @@ def compiling_for_gpu() -> Iterator[None]:
 def show_gpu() -> None:
     """Let numba-cuda know all of these functions."""
     global _shown, cuda
+    if SIMULATED:
+        from numba.cuda.simulator.kernelapi import FakeCUDAAtomic
+
+        cuda = SimpleNamespace(atomic=FakeCUDAAtomic())
+        return
     from numba import cuda as numba_cuda
     from numba.cuda.extending import overload as overload_on_gpu
 
     cuda = numba_cuda
-
     for function, pick in _PICKS[_shown:]:
         overload_on_gpu(function, strict=False)(pick)
     _shown = len(_PICKS)

@@ -78,7 +78,7 @@ class Blueprint:
     part: int = -1  # the part whose rows are trained; -1: all
     seats: int = -1  # mask of the seats that the base plays outside the part; -1: all
     base_digest: str = ""  # of the base that an expert was loaded without
-    walks: Any = None  # where a GPU trains it (kibitz.solvers.gpu.GpuWalks), while it does
+    walks: Any = field(default=None, init=False, compare=False)  # kibitz.solvers.gpu.GpuWalks, while a GPU trains it
 
     @classmethod
     def empty(
@@ -216,9 +216,10 @@ class Blueprint:
         if self.wants_base:
             raise SolverError("an expert is trained further with the base that it began with: give that too (--base)")
 
-    def warm_up(self) -> None:
-        """Compile what training runs, so that its clock measures the training."""
-        if self.store.trainable and not self.wants_base:
+    def warm_up(self, device: str = "cpu") -> None:
+        """Compile what training runs, so that its clock measures the training. A GPU's walks are compiled as it
+        begins."""
+        if device == "cpu" and self.store.trainable and not self.wants_base:
             walked(self, self.mask(), self.base_player(), 0, 0, 1, None)  # nothing, but compiled
         self.store.warm_up(self.iteration > 0)
 

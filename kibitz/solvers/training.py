@@ -54,8 +54,7 @@ def train(
     """
     run = run or RunOptions()
     out = None if run.checkpoint is None else Path(run.checkpoint)
-    if run.device not in ("cpu", "gpu"):
-        raise SolverError(f"device {run.device}: choose cpu or gpu")
+    check_device(run.device)
     if run.resume or isinstance(game, Blueprint):
         if abstraction is not None or part is not None:
             raise SolverError("a blueprint that is trained further keeps its abstraction and part: leave them out")
@@ -73,7 +72,7 @@ def train(
         blueprint = new_blueprint(machine, request, onto)
     if out is not None and not run.resume:
         check_new(out, "strategy")
-    blueprint.warm_up()
+    blueprint.warm_up(run.device)
     keeper = keeper_of(blueprint, out, run.resume, run.every)
     stop = {name: float(x) for name, x in (("iterations", iterations), ("seconds", seconds)) if x is not None}
     state = RunState(stop=stop, solver=blueprint)  # type: ignore[arg-type]  # of which its iteration is shown
@@ -89,6 +88,16 @@ def train(
     if stopped:
         raise Interrupted(blueprint, keeper.path, f"RunOptions({str(keeper.path)!r}, resume=True)")
     return blueprint
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that is not there, before any work."""
+    if device not in ("cpu", "gpu"):
+        raise SolverError(f"device {device}: choose cpu or gpu")
+    if device == "gpu":
+        from kibitz.solvers.gpu import gpu
+
+        gpu()
 
 
 def resumed_with(blueprint: Blueprint, base: Blueprint | str | Path | None) -> Blueprint:

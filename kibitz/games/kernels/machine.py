@@ -89,12 +89,12 @@ def advise(game, state):
 
 def keep(states, at, state):
     """Put a state into a row of `states`."""
-    states[at] = state
+    states[at] = state if isinstance(states, list) else state[: states.shape[1]]
 
 
 def kept(states, at, like):
-    """The state of a row; `like` is any state of the same game."""
-    return states[at]
+    """The state of a row; `like` is any state of the same deal."""
+    return states[at] if isinstance(states, list) else type(like)(*states[at], *like[states.shape[1] :])
 
 
 def _keep(states, at, state):

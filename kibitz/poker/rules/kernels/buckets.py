@@ -22,9 +22,9 @@ from kibitz.cards.kernels.ranking import value_of, with_card
 from kibitz.core.devices import by_device
 from kibitz.core.jit import FOUR, ONE, THREE, TWO, U64, kernel, part
 from kibitz.core.random import GOLDEN, NONE
-from kibitz.games.kernels.dispatch import interpreted, register
+from kibitz.games.kernels.dispatch import register
 
-RAW, ISOMORPHIC, RANKS, BUCKETS = 0, 1, 2, 3  # kinds of views
+RAW, ISOMORPHIC, RANKS, BUCKETS, OWN = 0, 1, 2, 3, 4  # kinds of views; OWN: buckets, with the memo of a GPU's thread
 MOST_ROUNDS = 4  # of a definition
 NOWHERE = U64(0xFFFFFFFFFFFFFFFF)
 
@@ -185,7 +185,7 @@ def _found_apart(view, cards, level):
     return _found(view, cards, level)
 
 
-found_apart = by_device(_found_apart, found_bucket, interpreted(found_bucket))
+found_apart = by_device(_found_apart, found_bucket, found_bucket)
 
 
 def _slot(view, memo, cards, seat):
@@ -194,6 +194,8 @@ def _slot(view, memo, cards, seat):
 
 
 def _slot_of_thread(view, memo, cards, seat):
+    if view.kind != OWN:
+        return memo + ((cards * GOLDEN) >> SLOT_SHIFT)
     return (memo >> U64(SLOT_BITS)) * MOST_SEATS + seat  # a thread of a GPU remembers one deal
 
 
@@ -201,7 +203,8 @@ slot_of = by_device(_slot, _slot_of_thread)
 
 
 def own_view(view, memo):
-    return PokerView(view.kind, view.words, view.narrow, view.wide, view.river, memo, view.start, view.column)
+    kind = OWN if view.kind == BUCKETS else view.kind
+    return PokerView(kind, view.words, view.narrow, view.wide, view.river, memo, view.start, view.column)
 
 
 register(PokerView, own_view)
@@ -224,8 +227,14 @@ def bucket_of(view, cards, level, seat):
 
 
 @part
+def remembers(view, level):
+    """Whether buckets of a round are remembered: they and the cards have to fit into one word."""
+    return view.words[ROUNDS + EIGHT * level + MEMO] != NOWHERE
+
+
+@part
 def remembered(view, level, seat):
-    """The bucket that a thread of a GPU has looked up before (`own_view`); every view of buckets has its memo there."""
+    """The bucket that a thread of a GPU has looked up before (`own_view`)."""
     slot = slot_of(view, view.words[ROUNDS + EIGHT * level + MEMO], NONE, seat)
     return view.memo[slot] & ((ONE << view.words[BITS]) - ONE)
 

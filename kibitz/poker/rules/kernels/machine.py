@@ -25,7 +25,17 @@ from kibitz.core.jit import part as piece
 from kibitz.core.random import GOLDEN, NONE, mix, next_below
 from kibitz.games.kernels.dispatch import register
 from kibitz.games.kernels.machine import key as machine_key
-from kibitz.poker.rules.kernels.buckets import BUCKETS, ISOMORPHIC, RANKS, RAW, at_place, bucket_of, remembered
+from kibitz.poker.rules.kernels.buckets import (
+    BUCKETS,
+    ISOMORPHIC,
+    OWN,
+    RANKS,
+    RAW,
+    at_place,
+    bucket_of,
+    remembered,
+    remembers,
+)
 from kibitz.solvers.kernels.players import play_deals
 from kibitz.solvers.kernels.walk import walk_all
 
@@ -229,7 +239,7 @@ def _bucket_at(game, view, state, seat, number):
 
 
 def _bucket_at_once(game, view, state, seat, number):
-    if len(view.start) == 1:  # the deal was prepared
+    if view.kind == OWN and len(view.start) == 1 and remembers(view, number):  # the deal was prepared
         return remembered(view, number, seat)
     return bucket_of(view, seen_cards(game, state, seat, number), number, seat)
 
@@ -285,7 +295,7 @@ def after(game, state, action):
 def key(game, view, state):
     at = state.node & LOWER
     seat, number = U64(game.node[at, TURN]), U64(game.node[at, ROUND])
-    if view.kind == BUCKETS:
+    if view.kind >= BUCKETS:
         place = place_of(game, state.node)
         bucket = bucket_at(game, at_place(view, place), state, seat, number)
         if len(view.column) > 1:
@@ -358,7 +368,7 @@ def _nothing(game, view, state):
 
 def _all_buckets(game, view, state):
     """Threads of a GPU that run in step do best to look up all buckets of a deal at once."""
-    if view.kind == BUCKETS and len(view.start) == 1:
+    if view.kind == OWN and len(view.start) == 1:
         for number in range(U64(len(game.board)) - ONE):
             for seat in range(game.seats):
                 bucket_of(view, seen_cards(game, state, seat, number), number, seat)
