@@ -20,7 +20,18 @@ from kibitz.cli.common import (
     save_or_rescue,
     telling,
 )
-from kibitz.cli.options import Iterations, Limit, Quiet, Seconds, argument, checked, counted, number, option
+from kibitz.cli.options import (
+    Iterations,
+    Limit,
+    Quiet,
+    Seconds,
+    TrainDevice,
+    argument,
+    checked,
+    counted,
+    number,
+    option,
+)
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import ArtefactError, SolverError
 
@@ -41,6 +52,7 @@ class TrainOrder:
     threads: int
     every: float
     out: Path
+    device: str
 
 
 def train(
@@ -107,6 +119,7 @@ def train(
         int | None,
         number("--threads", "N", "Cores to use. Only one thread gives the same bytes every time. Default: all cores."),
     ] = None,
+    device: TrainDevice = "cpu",
     seed: Annotated[int | None, number("--seed", "N", "Random seed of deals and draws. Default: 0.")] = None,
     every: Annotated[
         float,
@@ -147,7 +160,7 @@ def train(
     path = out or resume
     if path is None:
         raise SolverError("say where the blueprint goes, such as --out toepen.blueprint")
-    order = TrainOrder(iterations, seconds, cores() if threads is None else threads, every, path)
+    order = TrainOrder(iterations, seconds, cores() if threads is None else threads, every, path, device)
     _check(order, resume)
     shown = not (json or quiet)
     with Watch(shown) as watch:
@@ -180,8 +193,8 @@ def train(
             watch.phase("")
             say(sizes(blueprint))
         watch.phase("loading compiled code")
-        blueprint.warm_up()
-        if placed and not first:
+        blueprint.warm_up(device)
+        if placed and not first and device == "cpu":
             say(tried(blueprint, order))
         stopped, order = _run(order, blueprint, watch, resume)
     if json:
@@ -208,9 +221,11 @@ def _check(order: TrainOrder, resume: Path | None) -> None:
     """Refuse what would fail after the work is done."""
     from kibitz.core.store import said_at
     from kibitz.solvers.blueprint import MOST_THREADS
+    from kibitz.solvers.training import check_device
 
     if order.iterations is None and order.seconds is None:
         raise SolverError("say when to stop: --seconds 600, or --iterations 100000")
+    check_device(order.device)
     if not 1 <= order.threads <= MOST_THREADS:
         raise SolverError(f"--threads {order.threads} should be from 1 to {MOST_THREADS}")
     check_artefact(order.out, "--out", "blueprint")
@@ -312,6 +327,7 @@ def _run(order: TrainOrder, blueprint: Blueprint, watch: Watch, resume: Path | N
     stopped = continued(
         blueprint, keeper, order.iterations, order.seconds, order.threads,
         lambda now: watch.phase(line(order, blueprint, keeper.used(), first, now)), finish,
+        order.device,
     )  # fmt: skip
     order = replace(order, out=keeper.path or order.out)
     done = order.iterations is not None and blueprint.iteration >= order.iterations
@@ -351,6 +367,8 @@ def continuation(order: TrainOrder, game: str) -> str:
         words += ["--iterations", str(order.iterations)]
     if order.seconds is not None:
         words += ["--seconds", f"{order.seconds:.0f}" if order.seconds >= 1 else f"{order.seconds:.2g}"]
+    if order.device != "cpu":
+        words += ["--device", order.device]
     if order.every != EVERY:
         words += ["--checkpoint-every", f"{order.every:g}"]
     return f"kibitz train{named_again(game, '')} {shlex.join(words)}"

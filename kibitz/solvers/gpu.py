@@ -31,7 +31,7 @@ BLANK = np.uint64((1 << 64) - 1)  # an entry of a memo that remembers nothing
 REAL: Any = np.float32  # of numbers in a thread's own memory
 SHARE = 0.95  # of the free memory of a GPU
 FIRST_BLOCK = 4  # iterations of a thread in the first launch
-HELP = "install kibitz[gpu13] (CUDA 13) or kibitz[gpu12] (CUDA 12), or leave --device out"
+HELP = "pip install 'kibitz[gpu13]' (CUDA 13) or 'kibitz[gpu12]' (CUDA 12), or leave out --device"
 cuda: Any = None  # numba.cuda, once there is a GPU; kernels name it
 
 
@@ -53,8 +53,8 @@ def gpu() -> Any:
         numba_cuda.current_context()
     except Exception as error:  # numba-cuda has a dozen of them, for drivers, libraries and devices
         raise SolverError(
-            f"there is no GPU to train on ({_reason(error)}): it takes one by NVIDIA with a driver for CUDA 12 or 13; "
-            f"{HELP}"
+            f"there is no GPU to train on ({_reason(error)}): it takes one by NVIDIA, its driver, and kibitz[gpu13] or "
+            "kibitz[gpu12], whichever CUDA `nvidia-smi` names; or leave out --device"
         ) from None
     cuda = numba_cuda
     show_gpu()
@@ -62,8 +62,8 @@ def gpu() -> Any:
 
 
 def _reason(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip(" :")]
-    return (lines or [type(error).__name__])[-1]
+    words = " ".join(str(error).split()).strip(" :")
+    return f"{words[:150]}..." if len(words) > 150 else words or type(error).__name__
 
 
 @contextmanager
@@ -157,7 +157,7 @@ class GpuWalks:
         gpu()
         machine, order = blueprint.machine, blueprint.order()
         if not machine.compiled:
-            raise SolverError(f"{machine.spec} has rules in plain Python, which a GPU cannot run: leave --device out")
+            raise SolverError(f"{machine.spec} has rules in plain Python, which a GPU cannot run: leave out --device")
         self.blueprint, self._shape = blueprint, shape or _shape()
         self._mask, base = (blueprint.mask() if mask is None else mask, base or blueprint.base_player())
         own = (machine.depth, machine.changing, machine.actions, machine.memo(blueprint.keys))

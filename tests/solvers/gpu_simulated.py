@@ -51,6 +51,7 @@ def in_doubles(monkeypatch):
         gpu._walks.cache_clear()
 
     monkeypatch.setattr(gpu, "REAL", np.float64)
+    monkeypatch.setattr("kibitz.solvers.blueprint.FIRST_HALVING", 50)  # iterations
     for function in (devices.real, random_numbers.to_unit):
         monkeypatch.setattr(function, "bodies", (function.bodies[0], function.bodies[0]))
     forget()
@@ -96,7 +97,7 @@ def base():
 
 @pytest.mark.parametrize(
     ("game", "iterations"),
-    [("kuhn", 1005), ("leduc", 60), ("leduc(players=3, ranks=2, cap=1)", 40), (TOEPEN, 25), (TRICKS, 60),
+    [("kuhn", 210), ("leduc", 60), ("leduc(players=3, ranks=2, cap=1)", 40), (TOEPEN, 25), (TRICKS, 60),
      ("rhode_island", 2)],
 )  # fmt: skip
 def test_hashed_rows(game, iterations, in_doubles):
