@@ -285,6 +285,20 @@ def test_too_little_memory_is_refused_with_sizes(monkeypatch):
         kibitz.train("kuhn", iterations=1, run=RunOptions(device="gpu"))
 
 
+@pytest.mark.parametrize("name", ["leduc", "example"])
+def test_the_benchmark_checks_first(name, monkeypatch):
+    from kibitz.bench import bench_gpu
+
+    monkeypatch.setitem(bench_gpu.CHECKS, name, replace(bench_gpu.CHECKS[name], few=4, many=0))
+    answer = bench_gpu.check(name)
+    assert answer["right"] and answer["agree"] == 1.0
+    two = bench_gpu.CHECKS[name].blueprint(7)
+    two.train(iterations=4)
+    one = bench_gpu.CHECKS[name].blueprint(8)
+    one.train(iterations=4)
+    assert bench_gpu.agreement(one, two) < bench_gpu.AGREE
+
+
 def test_rules_in_python_are_refused():
     made = Blueprint.empty(machine_of("kuhn", how="plain"), None, MEMORY)
     with pytest.raises(SolverError, match="plain Python"):
