@@ -3,6 +3,8 @@
 A thread is a walker. It takes every so-manieth iteration and adds to regrets and averages that all threads share, by
 atomic additions. What a walk writes to lies in the thread's local memory, in single precision. The random numbers of an
 iteration are those of a processor, but threads run side by side: a run that is done again is not the same to the byte.
+The walks of all threads, some hundred thousand, follow the strategy of one moment. In a large game they hardly meet; in
+a small one a run has as many steps as it has iterations for each thread.
 
 Numba's simulator (NUMBA_ENABLE_CUDASIM=1) runs the same kernels as Python, for tests on machines without a GPU.
 """
