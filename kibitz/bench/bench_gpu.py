@@ -160,7 +160,7 @@ def cpu_rate(name: str) -> float:
     blueprint.train(seconds=CPU_SECONDS / 4, threads=CPU_THREADS)
     before, began = blueprint.progress().visited, time.perf_counter()
     blueprint.train(seconds=CPU_SECONDS, threads=CPU_THREADS)
-    return (blueprint.progress().visited - before) / (time.perf_counter() - began)
+    return float(blueprint.progress().visited - before) / (time.perf_counter() - began)
 
 
 # The whole
@@ -206,7 +206,7 @@ def bench_gpu(
         if wrong:
             raise SolverError(f"the GPU does not learn what the processor does: {', '.join(wrong)}; nothing was timed")
         for name in timed:
-            blueprint, walks = ready.pop(name, None) or _ready(timed_blueprint(name), GpuWalks)
+            blueprint, walks = ready.pop(name) if name in ready else _ready(timed_blueprint(name), GpuWalks)
             rate = gpu_rate(blueprint, seconds, walks)
             of = result["rates"].setdefault(name, {})
             of |= {"game": blueprint.machine.spec, "rows": blueprint.capacity, "bytes": blueprint.nbytes, **rate}

@@ -45,6 +45,7 @@ class GpuFailed(SolverError):
 def gpu() -> Any:
     """numba.cuda with a GPU that works; else an error that says what is missing."""
     global cuda
+    numba_cuda: Any
     try:
         from numba import cuda as numba_cuda
     except ImportError as error:
@@ -92,11 +93,11 @@ def _walks(depth: int, words: int, actions: int, memo: int, how: tuple[Any, ...]
     from kibitz.solvers.kernels.walk import WalkOrder, Workspace, walk_once
 
     gpu()
-    once, view_of = (_simulated(walk_once), own_view.on_gpu) if SIMULATED else (walk_once, own_view)
+    once, view_of = (_simulated(walk_once), _simulated(own_view)) if SIMULATED else (walk_once, own_view)
     mode, explore, linear, evict, players, seats, prune, exact = how
     rows, number = 2 * depth + 1, REAL
 
-    @cuda.jit(**COMPILED)  # type: ignore[untyped-decorator]
+    @cuda.jit(**COMPILED)
     def walks(game, view, store, mask, base, seed, first, last, out):  # type: ignore[no-untyped-def]
         states = cuda.local.array((depth, words), np.uint64)
         frame = cuda.local.array((depth, FRAME), np.uint64)
@@ -122,10 +123,10 @@ def _walks(depth: int, words: int, actions: int, memo: int, how: tuple[Any, ...]
 
 
 def _simulated(function: Any) -> Callable[..., Any]:
-    """A compiled part as the simulator runs it."""
+    """A compiled part, or a stub, as the simulator runs it."""
     from kibitz.games.kernels.dispatch import interpreted
 
-    run = interpreted(function, True)
+    run = getattr(function, "on_gpu", None) or interpreted(function, True)
 
     def quietly(*arguments: Any) -> Any:
         with np.errstate(over="ignore"):  # as words are; a thread does not have the settings of another
@@ -138,7 +139,7 @@ def _simulated(function: Any) -> Callable[..., Any]:
 def _scaling() -> Any:
     gpu()
 
-    @cuda.jit  # type: ignore[untyped-decorator]
+    @cuda.jit
     def scale(array, factor):  # type: ignore[no-untyped-def]
         for at in range(cuda.grid(1), array.size, cuda.gridsize(1)):
             array[at] *= factor
