@@ -16,7 +16,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ CLOSE, AGREE, APART = 1e-3, 0.98, 1.5  # of sums; least share of rows; most time
 MANY = (4, 32)  # blocks and threads: in a small game many more would all walk by the same strategy
 CPU_THREADS, CPU_SECONDS = 2, 4.0
 BLOCK_SECONDS = 0.5  # of a launch that is timed
-WAIT = 300.0  # seconds for a check
+WAIT = 600.0  # seconds for all checks
 
 
 @dataclass(frozen=True)
@@ -174,11 +176,15 @@ def bench_gpu(
     checks: Sequence[str] = tuple(CHECKS),
     timed: Sequence[str] = tuple(TIMED),
     compared: bool = True,
+    wait: float = WAIT,
 ) -> dict[str, Any]:
-    """Check, then measure; returns what the JSON file holds. compared: whether the processor is timed too."""
+    """Check, then measure; returns what the JSON file holds.
+
+    compared: whether the processor is timed too. wait: seconds after which a check that is not done counts as late.
+    """
     from kibitz.solvers.gpu import GpuWalks, gpu
 
-    say, cuda, began = say or print, gpu(), time.perf_counter()
+    say, cuda, began = say or partial(print, flush=True), gpu(), time.perf_counter()
     result: dict[str, Any] = {"machine": _device(cuda), "checks": {}, "rates": {}}
 
     def keep(line: str) -> None:
@@ -187,24 +193,32 @@ def bench_gpu(
             Path(json_path).write_text(json.dumps(result, indent=1) + "\n")
 
     keep(f"on {result['machine']['gpu']}")
-    waiting = {("--check", name): _started("--check", name) for name in checks}
-    waiting |= {("--cpu", name): _started("--cpu", name) for name in timed if compared}
+    tasks = [("--check", name) for name in checks] + [("--cpu", name) for name in timed if compared]
+    children = [_started(*task) for task in tasks]
+
+    def collect(task: tuple[str, str], child: subprocess.Popen[str]) -> None:
+        name, answer = task[1], _answer(child, max(1.0, wait - (time.perf_counter() - began)))
+        if task[0] == "--check":
+            result["checks"][name] = answer
+            keep(f"check of {name}: {json.dumps(answer)}")
+        elif "rate" in answer:
+            result["rates"].setdefault(name, {})["cpu"] = answer["rate"]
+            keep(f"{name}: {answer['rate'] / 1e6:,.1f} million decisions a second on {CPU_THREADS} cores")
+        else:
+            keep(f"{name} on {CPU_THREADS} cores: {answer}")
+
     try:
         ready = {}
-        for name in timed[:1]:  # set up and compiled while the checks are
-            ready[name] = _ready(timed_blueprint(name), GpuWalks)
-            keep(f"{name}: compiled")
-        for (what, name), child in waiting.items():
-            answer = _answer(child, name)
-            if what == "--check":
-                result["checks"][name] = answer
-                keep(f"check of {name}: {'right' if answer['right'] else 'WRONG'}  {json.dumps(answer)}")
-            else:
-                result["rates"].setdefault(name, {})["cpu"] = answer["rate"]
-                keep(f"{name}: {answer['rate'] / 1e6:,.1f} million decisions a second on {CPU_THREADS} cores")
-        wrong = [name for name, answer in result["checks"].items() if not answer["right"]]
-        if wrong:
-            raise SolverError(f"the GPU does not learn what the processor does: {', '.join(wrong)}; nothing was timed")
+        with ThreadPoolExecutor(max(1, len(tasks))) as pool:
+            collecting = [pool.submit(collect, *each) for each in zip(tasks, children, strict=True)]
+            for name in timed[:1]:  # set up and compiled while the checks are
+                ready[name] = _ready(timed_blueprint(name), GpuWalks)
+                keep(f"{name}: compiled")
+            for each in collecting:
+                each.result()
+        wrong = [name for name, answer in result["checks"].items() if answer.get("right") is False]
+        if wrong or (checks and not any(answer.get("right") for answer in result["checks"].values())):
+            raise SolverError(f"the GPU does not learn what the processor does ({', '.join(wrong)}): nothing was timed")
         for name in timed:
             blueprint, walks = ready.pop(name) if name in ready else _ready(timed_blueprint(name), GpuWalks)
             rate = gpu_rate(blueprint, seconds, walks)
@@ -215,7 +229,7 @@ def bench_gpu(
             del blueprint, walks
             keep(f"{name}: {rate['decisions'] / 1e6:,.0f} million decisions a second  {json.dumps(of)}")
     finally:
-        for child in waiting.values():
+        for child in children:
             child.kill()
     return result
 
@@ -242,14 +256,14 @@ def _started(what: str, name: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def _answer(child: subprocess.Popen[str], name: str) -> dict[str, Any]:
+def _answer(child: subprocess.Popen[str], wait: float) -> dict[str, Any]:
+    """What a process found; or that it is late; or how it failed, which is not right."""
     try:
-        out, error = child.communicate(timeout=WAIT)
+        out, error = child.communicate(timeout=wait)
     except subprocess.TimeoutExpired:
-        raise SolverError(f"{name}: no answer in {WAIT:.0f} s") from None
-    if child.returncode:
-        raise SolverError(f"{name} failed: {error[-1500:]}")
-    return dict(json.loads(out.splitlines()[-1]))
+        child.kill()
+        return {"late": True}
+    return {"right": False, "error": error[-1500:]} if child.returncode else dict(json.loads(out.splitlines()[-1]))
 
 
 def _device(cuda: Any) -> dict[str, Any]:
@@ -271,13 +285,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--checks", default=",".join(CHECKS))
     parser.add_argument("--timed", default=",".join(TIMED))
     parser.add_argument("--alone", action="store_true", help="do not time the processor")
+    parser.add_argument("--wait", type=float, default=WAIT, help="seconds after which a check counts as late")
     of = parser.parse_args(arguments)
     if of.check or of.cpu:
         print(json.dumps(check(of.check) if of.check else {"rate": cpu_rate(of.cpu)}))
         return
     names = [[name for name in text.split(",") if name] for text in (of.checks, of.timed)]
     try:
-        bench_gpu(of.seconds, of.json, checks=names[0], timed=names[1], compared=not of.alone)
+        bench_gpu(of.seconds, of.json, checks=names[0], timed=names[1], compared=not of.alone, wait=of.wait)
     except KibitzError as error:
         sys.exit(f"error: {error}")
 

@@ -60,7 +60,6 @@ def gpu() -> Any:
             "kibitz[gpu12], whichever CUDA `nvidia-smi` names; or leave out --device"
         ) from None
     cuda = numba_cuda
-    show_gpu()
     return cuda
 
 
@@ -158,6 +157,7 @@ class GpuWalks:
         self, blueprint: Any, mask: Any = None, base: Any = None, shape: tuple[int, int] | None = None
     ) -> None:
         gpu()
+        show_gpu()  # the game's functions among them
         machine, order = blueprint.machine, blueprint.order()
         if not machine.compiled:
             raise SolverError(f"{machine.spec} has rules in plain Python, which a GPU cannot run: leave out --device")
