@@ -179,9 +179,9 @@ def test_a_responder(in_doubles):
     target.train(iterations=300)
     mask = Mask(np.int64(RESPOND), np.uint64(0), np.int64(0))
     one, two = hashed("leduc"), hashed("leduc")
-    on_gpu(one, 100, mask, target.player())
-    two.counts += walked(two, mask, target.player(), 0, 100, 1, None)
-    two.iteration = 100
+    on_gpu(one, 45, mask, target.player())  # before a halving, which `walked` leaves to its caller
+    two.counts += walked(two, mask, target.player(), 0, 45, 1, None)
+    two.iteration = 45
     assert_same(one, two)
 
 
