@@ -52,7 +52,7 @@ class TrainOrder:
     threads: int
     every: float
     out: Path
-    device: str
+    device: str = "cpu"
 
 
 def train(
