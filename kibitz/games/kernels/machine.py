@@ -61,9 +61,10 @@ def own_view(view, memo):
 
 
 @optional
-def prepare(game, view, state):
-    """After a deal: work out ahead what is looked up later, where that is quicker; most games leave it out."""
-    return None
+def prepare(game, view, state, random):
+    """After the deal of a walk: the same state, with what is looked up many times worked out ahead; most games leave it
+    out. random: scratch, from its second word on."""
+    return state
 
 
 @optional

@@ -100,8 +100,7 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
     sampled = real(1.0)
     third = real(1.0)  # of sampled moves, those of neither the seat nor the next
     value = real(0.0)
-    state = deal(game, random)
-    prepare(game, view, state)
+    state = prepare(game, view, deal(game, random), random)
     prune = 0.0
     if order.prune < 0.0 and mode == EXTERNAL and next_unit(random) >= UNPRUNED:
         prune = order.prune

@@ -44,7 +44,7 @@ TURN, FIRST, COUNT, ROUND, STRIDE, OFFSET = (U64(k) for k in range(6))  # column
 BEGIN, NEXT = U64(0), U64(1)  # columns of `instance`
 EXIT = U64(1 << 31)
 SIX, TEN, TWENTY, THIRTY, FORTY, FIFTY = U64(6), U64(10), U64(20), U64(30), U64(40), U64(50)
-M4, M6 = U64(15), U64(63)
+M4, M6, KNOWN = U64(15), U64(63), U64(1 << 63)
 THIRTEEN, HALF, LOWER = U64(13), U64(32), U64(0xFFFFFFFF)
 PAIRS = U64(13 * 13)
 
@@ -79,7 +79,7 @@ class PokerState(NamedTuple):
     d: np.uint64
     e: np.uint64
     f: np.uint64
-    order: np.uint64  # four bits a seat: how many hands beat its own at the showdown
+    order: np.uint64  # of walks: KNOWN, and four bits a seat, how many hands beat its own at the showdown
 
 
 # Cards
@@ -147,17 +147,25 @@ def order_of(game, state, random):
     board = with_cards(NONE, state, NONE, hole_of(game, NONE))
     for seat in range(game.seats):
         random[ONE + seat] = value_at(game, state, board, seat)
-    order = NONE
+    order = KNOWN
     for seat in range(game.seats):
         for other in range(game.seats):
             order += U64(random[ONE + other] > random[ONE + seat]) << (FOUR * seat)
     return order
 
 
-@piece
-def beaten_by(state, seat):
-    """How many hands are better than a seat's."""
-    return (state.order >> (FOUR * seat)) & M4
+def _standing(game, state, board, seat):
+    """How a seat's hand compares with others: the lower the better."""
+    if state.order:
+        return (state.order >> (FOUR * seat)) & M4
+    return ~value_at(game, state, board, seat)
+
+
+def _known_standing(game, state, board, seat):
+    return (state.order >> (FOUR * seat)) & M4  # a GPU only walks
+
+
+standing = by_device(_standing, _known_standing)
 
 
 # Where the betting stands
@@ -271,8 +279,7 @@ def deal(game, random):
             e |= card << (SIX * (k - FORTY))
         else:
             f |= card << (SIX * (k - FIFTY))
-    order = order_of(game, PokerState(game.root, a, b, c, d, e, f, NONE), random)
-    return PokerState(game.root, a, b, c, d, e, f, order)
+    return PokerState(game.root, a, b, c, d, e, f, NONE)
 
 
 def turn(game, state):
@@ -323,11 +330,14 @@ def payoff(game, state, seat):
         total += theirs_paid
         alike = alike and (theirs_paid == mine or ((folded >> other) & ONE != NONE and theirs_paid < mine))
     if folded | (ONE << seat) != (ONE << game.seats) - ONE:  # a showdown
-        above = beaten_by(state, seat)
+        board = NONE
+        if not state.order:
+            board = with_cards(NONE, state, NONE, hole_of(game, NONE))
+        above = standing(game, state, board, seat)
         for other in range(game.seats):
             if other == seat or (folded >> other) & ONE:
                 continue
-            theirs = beaten_by(state, other)
+            theirs = standing(game, state, board, other)
             if theirs < above:
                 better |= ONE << other
             elif theirs == above:
@@ -374,14 +384,16 @@ def _all_buckets(game, view, state):
                 bucket_of(view, seen_cards(game, state, seat, number), number, seat)
 
 
-prepare = by_device(_nothing, _all_buckets)
+prepare_buckets = by_device(_nothing, _all_buckets)
 
 
-def _prepare(game, view, state):
-    return prepare(game, view, state)
+def prepare(game, view, state, random):
+    prepare_buckets(game, view, state)
+    order = order_of(game, state, random)
+    return PokerState(state.node, state.a, state.b, state.c, state.d, state.e, state.f, order)
 
 
-register(PokerGame, deal, turn, width, after, key, payoff, part, prepare=_prepare)
+register(PokerGame, deal, turn, width, after, key, payoff, part, prepare)
 
 
 @kernel
