@@ -104,8 +104,12 @@ PLAYER_HELP = (
 # Options that mean the same in several commands. A default stands with the command.
 
 DEVICES = ("cpu", "gpu")
-DEVICE_HELP = "cpu, or gpu (needs kibitz[gpu]) for poker with hand buckets, such as percentile(8)."
+GPU_NEEDS = "needs kibitz[gpu13], or kibitz[gpu12] for CUDA 12"
+DEVICE_HELP = f"cpu, or gpu ({GPU_NEEDS}) for poker with hand buckets, such as percentile(8)."
 Device = Annotated[str, option("--device", "DEVICE", DEVICE_HELP, check=_device)]
+TrainDevice = Annotated[
+    str, option("--device", "DEVICE", f"cpu, or gpu ({GPU_NEEDS}). Either resumes what the other began.", check=_device)
+]
 SavedGame = Annotated[str | None, option("--game", "GAME", "The game. Default: the built-in one that the file names.")]
 Seed = Annotated[int, number("--seed", "N", "Random seed: the same seed gives the same result.")]
 Threads = Annotated[int | None, number("--threads", "N", "Cores to use; the result is the same. Default: all.")]

@@ -26,6 +26,7 @@ from kibitz.cli.options import (
     MaxInfosets,
     Quiet,
     Seconds,
+    TrainDevice,
     argument,
     checked,
     counted,
@@ -52,6 +53,7 @@ class TrainOrder:
     threads: int
     every: float
     out: Path
+    device: str = "cpu"
 
 
 def train(
@@ -117,6 +119,7 @@ def train(
         int | None,
         number("--threads", "N", "Cores to use. Results are reproducible only with 1. Default: all."),
     ] = None,
+    device: TrainDevice = "cpu",
     seed: Annotated[int | None, number("--seed", "N", "Random seed of deals and draws. Default: 0.")] = None,
     checkpoint_every: CheckpointEvery = EVERY,
     resume: Annotated[
@@ -161,7 +164,8 @@ def train(
     path = out or resume
     if path is None:
         raise SolverError("say where the blueprint goes, such as --out toepen.blueprint")
-    order = TrainOrder(iterations, seconds, cores() if threads is None else threads, checkpoint_every, path)
+    threads_used = cores() if threads is None else threads
+    order = TrainOrder(iterations, seconds, threads_used, checkpoint_every, path, device)
     _check(order, resume)
     shown = not (json or quiet)
     with Watch(shown) as watch:
@@ -195,8 +199,8 @@ def train(
             watch.phase("")
             say(sizes(blueprint))
         watch.phase("loading compiled code")
-        blueprint.warm_up()
-        if placed and not first:
+        blueprint.warm_up(device)
+        if placed and not first and device == "cpu":
             say(tried(blueprint, order))
         stopped, order = _run(order, blueprint, watch, resume)
     if json:
@@ -223,9 +227,11 @@ def _check(order: TrainOrder, resume: Path | None) -> None:
     """Refuse what would fail after the work is done."""
     from kibitz.core.store import said_at
     from kibitz.solvers.blueprint import MOST_THREADS
+    from kibitz.solvers.training import check_device
 
     if order.iterations is None and order.seconds is None:
         raise SolverError("say when to stop: --seconds 600, or --iterations 100000")
+    check_device(order.device)
     if not 1 <= order.threads <= MOST_THREADS:
         raise SolverError(f"--threads {order.threads} should be from 1 to {MOST_THREADS}")
     check_artefact(order.out, "--out", "blueprint")
@@ -327,6 +333,7 @@ def _run(order: TrainOrder, blueprint: Blueprint, watch: Watch, resume: Path | N
     stopped = continued(
         blueprint, keeper, order.iterations, order.seconds, order.threads,
         lambda now: watch.phase(line(order, blueprint, keeper.used(), first, now)), finish,
+        order.device,
     )  # fmt: skip
     order = replace(order, out=keeper.path or order.out)
     done = order.iterations is not None and blueprint.iteration >= order.iterations
@@ -366,6 +373,8 @@ def continuation(order: TrainOrder, game: str) -> str:
         words += ["--iterations", str(order.iterations)]
     if order.seconds is not None:
         words += ["--seconds", f"{order.seconds:.0f}" if order.seconds >= 1 else f"{order.seconds:.2g}"]
+    if order.device != "cpu":
+        words += ["--device", order.device]
     if order.every != EVERY:
         words += ["--checkpoint-every", f"{order.every:g}"]
     return f"kibitz train{named_again(game, '')} {shlex.join(words)}"

@@ -6,13 +6,16 @@ alone. In arrays called `random` the first word is that state; the others are sc
 
 from __future__ import annotations
 
+import numpy as np
+
+from kibitz.core.devices import by_device
 from kibitz.core.jit import ONE, U64, small_part
 
 NONE = U64(0)
-SHIFT_30, SHIFT_27, SHIFT_31, SHIFT_11, SHIFT_32 = U64(30), U64(27), U64(31), U64(11), U64(32)
+SHIFT_30, SHIFT_27, SHIFT_31, SHIFT_11, SHIFT_32, SHIFT_40 = (U64(k) for k in (30, 27, 31, 11, 32, 40))
 MIX_1, MIX_2 = U64(0xBF58476D1CE4E5B9), U64(0x94D049BB133111EB)
 GOLDEN = U64(0x9E3779B97F4A7C15)
-TO_UNIT = 1.0 / 9007199254740992.0
+TO_UNIT, TO_UNIT_SINGLY = 1.0 / (1 << 53), np.float32(1.0 / (1 << 24))
 SCRATCH = 96  # words of an array `random`
 
 
@@ -37,11 +40,23 @@ def next_word(random):
     return mix(random[0])
 
 
+def _to_unit(word):
+    """A word as a number in [0, 1)."""
+    return (word >> SHIFT_11) * TO_UNIT
+
+
+def _to_unit_singly(word):
+    return np.float32(word >> SHIFT_40) * TO_UNIT_SINGLY
+
+
+to_unit = by_device(_to_unit, _to_unit_singly)
+
+
 @small_part
 def next_unit(random):
     """A number in [0, 1)."""
     random[0] += GOLDEN
-    return (mix(random[0]) >> SHIFT_11) * TO_UNIT
+    return to_unit(mix(random[0]))
 
 
 @small_part

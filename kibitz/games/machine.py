@@ -54,6 +54,15 @@ class Machine(ABC):
     by_rounds = False  # poker whose betting is kept by rounds, not as a tree: its states are numbered otherwise
 
     @property
+    def changing(self) -> int:
+        """Words of a state that change in the course of a hand; the others are those of the deal."""
+        return self.words
+
+    def memo(self, keys: Any) -> int:
+        """Words in which a thread of a GPU remembers what it looked up of a deal, under an abstraction."""
+        return 1
+
+    @property
     def compiled(self) -> bool:
         return self.words > 0
 

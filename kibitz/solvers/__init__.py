@@ -47,7 +47,8 @@ class RunOptions:
                 in it is never overwritten: it is refused, or, if it came while this one was running, this one is saved
                 beside it as NAME-2 with a warning. A save that fails is a warning, and the run continues
     resume      continue from the checkpoint
-    device      of `solve`: "gpu" (needs kibitz[gpu]) for poker in perfect-recall buckets, such as percentile(8)
+    device      "gpu" (needs kibitz[gpu13], or kibitz[gpu12] for CUDA 12): of `solve` for poker in perfect-recall
+                buckets, such as percentile(8); of `train` for games with compiled rules or a tree
     progress    True shows a progress bar, False none; default: in notebooks (where IPython is the kernel) only. Or a
                 function: `solve` calls it with each Evaluation, `train` with a Progress a few times a second
     """

@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -78,6 +79,7 @@ class Blueprint:
     part: int = -1  # the part whose rows are trained; -1: all
     seats: int = -1  # mask of the seats that the base plays outside the part; -1: all
     base_digest: str = ""  # of the base that an expert was loaded without
+    walks: Any = field(default=None, init=False, compare=False)  # kibitz.solvers.gpu.GpuWalks, while a GPU trains it
 
     @classmethod
     def empty(
@@ -162,6 +164,7 @@ class Blueprint:
         seconds: float | None = None,
         threads: int = 1,
         on_block: Callable[[Progress], bool | None] | None = None,
+        device: str = "cpu",
     ) -> None:
         """Train until `iterations` in total or for `seconds` more; `on_block` can return True to stop."""
         if iterations is None and seconds is None:
@@ -172,11 +175,19 @@ class Blueprint:
         threads = threads if self.machine.compiled else 1
         if iterations is not None and self.iteration >= iterations:
             return
-        with ThreadPoolExecutor(threads) as pool:
+        with ExitStack() as stack:
+            if device == "gpu":
+                from kibitz.solvers.gpu import GpuWalks
+
+                self.check_trainable()
+                walks = stack.enter_context(GpuWalks(self))
+                step, first = walks.step, walks.first_block
+            else:
+                pool = stack.enter_context(ThreadPoolExecutor(threads))
+                step, first = lambda count: self.step(count, threads, pool), FIRST_BLOCK * threads
             for spent in in_blocks(
-                self, lambda count: self.step(count, threads, pool), iterations, seconds, lambda: self.next_halving,
-                first=FIRST_BLOCK * threads, length=BLOCK_SECONDS,
-            ):  # fmt: skip
+                self, step, iterations, seconds, lambda: self.next_halving, first=first, length=BLOCK_SECONDS
+            ):
                 self.seconds += spent
                 if on_block is not None and on_block(self.progress()):
                     return
@@ -191,10 +202,7 @@ class Blueprint:
 
     def step(self, count: int, threads: int, pool: ThreadPoolExecutor) -> None:
         """Run `count` iterations, at most up to the next halving."""
-        if not self.store.trainable:
-            raise SolverError("a stitched strategy cannot be trained: train its base or its experts")
-        if self.wants_base:
-            raise SolverError("to continue the training of an expert, give its base too (--base)")
+        self.check_trainable()
         last = self.iteration + count
         self.counts += walked(self, self.mask(), self.base_player(), self.iteration, last, threads, pool)
         halve = last == self.next_halving
@@ -202,9 +210,17 @@ class Blueprint:
         if halve:
             self.store.halve(threads, pool)
 
-    def warm_up(self) -> None:
-        """Compile what training runs, so that its clock measures the training."""
-        if self.store.trainable and not self.wants_base:
+    def check_trainable(self) -> None:
+        """Refuse a stitched strategy, and an expert without its base."""
+        if not self.store.trainable:
+            raise SolverError("a stitched strategy cannot be trained: train its base or its experts")
+        if self.wants_base:
+            raise SolverError("to continue the training of an expert, give its base too (--base)")
+
+    def warm_up(self, device: str = "cpu") -> None:
+        """Compile what training runs, so that its clock measures the training. A GPU's walks are compiled as it
+        begins."""
+        if device == "cpu" and self.store.trainable and not self.wants_base:
             walked(self, self.mask(), self.base_player(), 0, 0, 1, None)  # nothing, but compiled
         self.store.warm_up(self.iteration > 0)
 
@@ -318,6 +334,8 @@ class Blueprint:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All arrays that are saved; the rows of a base have names that start with "base_"."""
+        if self.walks is not None:
+            self.walks.bring_back()
         arrays = {**self.view.arrays, "counts": self.counts, **self.store.arrays()}
         if self.base is not None and self.store.with_base:
             arrays |= {BASE + name: array for name, array in self.base.arrays().items()}

@@ -169,6 +169,27 @@ def grows(table: Any) -> bool:
     return int(table.limit) < NEVER
 
 
+def apart(table: Any) -> bool:
+    """Make keys that stand twice in a table once; returns whether there were any.
+
+    Threads that drive rows out at the same moment may put one key into two places. What the second has learned goes to
+    the first, which is the one that is found; a row that nobody asks for takes its place, and is driven out next.
+    """
+    from kibitz.solvers.kernels.hash import WINDOW
+
+    key, value, twice = table.key, table.value, False
+    for ahead in range(1, int(WINDOW)):
+        for at in np.flatnonzero((key[:-ahead] == key[ahead:]) & (key[:-ahead] != 0)).tolist():
+            value[at] += value[at + ahead]
+            value[at + ahead] = 0.0
+            near = key[max(0, at - int(WINDOW)) : at + 2 * int(WINDOW)]
+            name = key[at]
+            while name in near:  # the upper half of a key says where it may lie
+                name ^= np.uint64(np.random.default_rng(int(name)).integers(1, 1 << 32))
+            key[at + ahead], twice = name, True
+    return twice
+
+
 def contents(table: Any) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
     """(keys, values) of the rows in use, in the order of keys."""
     at = np.flatnonzero(table.key)

@@ -54,8 +54,7 @@ def train(
     """
     run = run or RunOptions()
     out = None if run.checkpoint is None else Path(run.checkpoint)
-    if run.device != "cpu":
-        raise SolverError(f"device {run.device}: blueprints are trained on the CPU")
+    check_device(run.device)
     if run.resume or isinstance(game, Blueprint):
         if abstraction is not None or part is not None:
             raise SolverError("a blueprint keeps its abstraction and part when training continues: leave them out")
@@ -73,7 +72,7 @@ def train(
         blueprint = new_blueprint(machine, request, onto)
     if out is not None and not run.resume:
         check_new(out, "strategy")
-    blueprint.warm_up()
+    blueprint.warm_up(run.device)
     keeper = keeper_of(blueprint, out, run.resume, run.checkpoint_every)
     stop = {name: float(x) for name, x in (("iterations", iterations), ("seconds", seconds)) if x is not None}
     state = RunState(stop=stop, solver=blueprint)  # type: ignore[arg-type]  # of which its iteration is shown
@@ -84,11 +83,21 @@ def train(
             if run.callback is not None:
                 run.callback(now)
 
-        stopped = continued(blueprint, keeper, iterations, seconds, threads, on_progress)
+        stopped = continued(blueprint, keeper, iterations, seconds, threads, on_progress, device=run.device)
         state.seconds, state.interrupted = keeper.used(), stopped
     if stopped:
         raise Interrupted(blueprint, keeper.path, f"RunOptions({str(keeper.path)!r}, resume=True)")
     return blueprint
+
+
+def check_device(device: str) -> None:
+    """Refuse a device that is not there, before any work."""
+    if device not in ("cpu", "gpu"):
+        raise SolverError(f"device {device}: choose cpu or gpu")
+    if device == "gpu":
+        from kibitz.solvers.gpu import gpu
+
+        gpu()
 
 
 def resumed_with(blueprint: Blueprint, base: Blueprint | str | Path | None) -> Blueprint:
@@ -118,6 +127,7 @@ def continued(
     threads: int | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     finish: Callable[[Path], None] | None = None,
+    device: str = "cpu",
 ) -> bool:
     """Train a blueprint further and save it; returns whether Ctrl-C stopped it.
 
@@ -132,7 +142,7 @@ def continued(
                 keeper.save_if_due()
             return stopped.is_set()
 
-        blueprint.train(iterations, seconds, cores() if threads is None else threads, on_block)
+        blueprint.train(iterations, seconds, cores() if threads is None else threads, on_block, device)
         if keeper.path is not None:
             (finish or keeper.save)(keeper.path)
     return stopped.is_set()

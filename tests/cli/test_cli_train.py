@@ -99,6 +99,8 @@ def test_ctrl_c_and_going_on_give_the_same_bytes(tmp_path: Path) -> None:
 def test_the_command_that_goes_on() -> None:
     order = TrainOrder(None, 411.6, 2, 30.0, Path("my runs/b"))
     assert continuation(order, "toepen") == "kibitz train --resume 'my runs/b' --threads 2 --seconds 412"
+    order = TrainOrder(500, None, 2, 30.0, Path("b"), "gpu")
+    assert continuation(order, "toepen") == "kibitz train --resume b --threads 2 --iterations 500 --device gpu"
 
 
 def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:

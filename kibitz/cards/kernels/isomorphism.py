@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kibitz.core.devices import by_device
 from kibitz.core.jit import ONE, U64, kernel, part
 
 RANKS = U64(13)
@@ -21,6 +22,22 @@ SUITS = U64(4)
 ZERO, TWO, THREE = U64(0), U64(2), U64(3)
 COUNT = np.array([mask.bit_count() for mask in range(1 << 13)], np.uint64)
 CHOOSE = np.array([[math.comb(n, k) for k in range(14)] for n in range(14)], np.uint64)
+
+
+def _tabled(mask):
+    """How many ranks a set has."""
+    return COUNT[mask]
+
+
+def _counted(mask):
+    count = U64(0)
+    while mask:
+        mask &= mask - ONE
+        count += ONE
+    return count
+
+
+bits = by_device(_tabled, _counted)
 
 
 class SuitPatterns(NamedTuple):

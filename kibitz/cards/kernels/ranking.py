@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from kibitz.core.devices import by_device
 from kibitz.core.jit import U64, kernel, maker, part
 
 RANKS = 13
@@ -55,6 +56,76 @@ RUN_5, RUN_3 = _runs(5), _runs(3)
 TOP_5, TOP_3, TOP_2, TOP_1 = _top(5), _top(3), _top(2), _top(1)
 
 
+# A GPU has no room for such tables where all its threads could reach them quickly: it counts.
+
+
+def _bits(mask):
+    """How many ranks a set has."""
+    return COUNT[mask]
+
+
+def _bits_counted(mask):
+    count = 0
+    while mask:
+        mask &= mask - ONE
+        count += 1
+    return count
+
+
+def _run_5(mask):
+    """The highest rank of a straight, as a set; empty if there is none."""
+    return RUN_5[mask]
+
+
+def _run_5_counted(mask):
+    low = mask << ONE | mask >> U64(12)  # aces are low too
+    return np.uint32(_highest(low & low >> ONE & low >> TWO & low >> U64(3) & low >> FOUR, 1) << U64(3))
+
+
+def _run_3(mask):
+    return RUN_3[mask]
+
+
+def _run_3_counted(mask):
+    low = mask << ONE | mask >> U64(12)
+    return np.uint32(_highest(low & low >> ONE & low >> TWO, 1) << ONE)
+
+
+@part
+def _highest(mask, most):
+    """The highest ranks of a set, so many at most."""
+    count = _bits_counted_part(mask)
+    while count > most:
+        mask &= mask - ONE
+        count -= 1
+    return mask
+
+
+def _top_5(mask):
+    return TOP_5[mask]
+
+
+def _top_3(mask):
+    return TOP_3[mask]
+
+
+def _top_2(mask):
+    return TOP_2[mask]
+
+
+def _top_1(mask):
+    return TOP_1[mask]
+
+
+_bits_counted_part = part(_bits_counted)
+bits = by_device(_bits, _bits_counted)
+run_5, run_3 = by_device(_run_5, _run_5_counted), by_device(_run_3, _run_3_counted)
+top_5 = by_device(_top_5, lambda mask: np.uint32(_highest(mask, 5)))
+top_3 = by_device(_top_3, lambda mask: np.uint32(_highest(mask, 3)))
+top_2 = by_device(_top_2, lambda mask: np.uint32(_highest(mask, 2)))
+top_1 = by_device(_top_1, lambda mask: np.uint32(_highest(mask, 1)))
+
+
 @part
 def with_card(hand, card):
     """A hand and one card more."""
@@ -72,45 +143,45 @@ def value_of(hand):
     every = a | b | c | d
     # Five of a suit leave no room for four of a kind or a full house among seven cards.
     suited = U64(0)
-    if COUNT[a] >= 5:
+    if bits(a) >= 5:
         suited = a
-    elif COUNT[b] >= 5:
+    elif bits(b) >= 5:
         suited = b
-    elif COUNT[c] >= 5:
+    elif bits(c) >= 5:
         suited = c
-    elif COUNT[d] >= 5:
+    elif bits(d) >= 5:
         suited = d
     if suited:
-        run = RUN_5[suited]
-        return STRAIGHT_FLUSH | (run << SHIFT) if run else FLUSH | (TOP_5[suited] << SHIFT)
+        run = run_5(suited)
+        return STRAIGHT_FLUSH | (run << SHIFT) if run else FLUSH | (top_5(suited) << SHIFT)
     ab = a & b
     cd = c & d
     a_or_b = a | b
     c_or_d = c | d
     twice = ab | cd | (a_or_b & c_or_d)
     if not twice:
-        run = RUN_5[every]
-        return STRAIGHT | (run << SHIFT) if run else HIGH | (TOP_5[every] << SHIFT)
+        run = run_5(every)
+        return STRAIGHT | (run << SHIFT) if run else HIGH | (top_5(every) << SHIFT)
     thrice = (ab & c_or_d) | (cd & a_or_b)
     if not thrice:
-        run = RUN_5[every]
+        run = run_5(every)
         if run:
             return STRAIGHT | (run << SHIFT)
-        if COUNT[twice] >= 2:
-            pairs = TOP_2[twice]
-            return TWO_PAIRS | (pairs << SHIFT) | TOP_1[every & ~U64(pairs)]
-        return PAIR | (np.uint32(twice) << SHIFT) | TOP_3[every & ~twice]
+        if bits(twice) >= 2:
+            pairs = top_2(twice)
+            return TWO_PAIRS | (pairs << SHIFT) | top_1(every & ~U64(pairs))
+        return PAIR | (np.uint32(twice) << SHIFT) | top_3(every & ~twice)
     four = ab & cd
     if four:
-        return QUADS | (np.uint32(four) << SHIFT) | TOP_1[every & ~four]
-    three = TOP_1[thrice]
+        return QUADS | (np.uint32(four) << SHIFT) | top_1(every & ~four)
+    three = top_1(thrice)
     under = twice & ~U64(three)
     if under:
-        return FULL_HOUSE | (three << SHIFT) | TOP_1[under]
-    run = RUN_5[every]
+        return FULL_HOUSE | (three << SHIFT) | top_1(under)
+    run = run_5(every)
     if run:
         return STRAIGHT | (run << SHIFT)
-    return TRIPS | (three << SHIFT) | TOP_2[every & ~U64(three)]
+    return TRIPS | (three << SHIFT) | top_2(every & ~U64(three))
 
 
 @part
@@ -121,14 +192,14 @@ def value_of_three(hand):
     c = (hand >> S2) & MASK
     d = hand >> S3
     every = a | b | c | d
-    kinds = COUNT[every]
+    kinds = bits(every)
     if kinds == 1:
         return TRIPS_3 | (np.uint32(every) << SHIFT)
     if kinds == 2:
         pair = (a & b) | (c & d) | ((a | b) & (c | d))
         return PAIR_3 | (np.uint32(pair) << SHIFT) | np.uint32(every & ~pair)
     suited = every in (a, b, c, d)
-    run = RUN_3[every]
+    run = run_3(every)
     if run:
         return (STRAIGHT_FLUSH_3 if suited else STRAIGHT_3) | (run << SHIFT)
     return (FLUSH_3 if suited else HIGH) | (np.uint32(every) << SHIFT)

@@ -11,22 +11,18 @@ through the very code that compiled ones do, and every compiled walk has a slow 
 
 from __future__ import annotations
 
+import dis
 import types as python
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from numba.core.dispatcher import Dispatcher
-from numba.extending import overload
 
 from kibitz.core import closure
-from kibitz.core.parts import PartCompiler
+from kibitz.core.devices import overloaded
 
 Function = Callable[..., Any]
-COMPILED = {  # as parts of kernels
-    "nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True, "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True, "pipeline_class": PartCompiler,
-}  # fmt: skip
 
 _FUNCTIONS: dict[tuple[str, type], Function] = {}
 _DEFAULTS: dict[str, Function] = {}
@@ -39,13 +35,17 @@ def stub(function: Function) -> Function:
     def called(first: Any, *rest: Any) -> Any:
         return picked(name, first)(first, *rest)
 
+    def on_gpu(first: Any, *rest: Any) -> Any:
+        return picked(name, first, True)(first, *rest)
+
     called.__name__, called.__doc__, called.__module__ = name, function.__doc__, function.__module__
+    called.on_gpu = on_gpu  # type: ignore[attr-defined]  # as a simulated GPU runs it
 
     def pick(first: Any, *rest: Any) -> Function | None:
         kind = getattr(first, "instance_class", None)
         return None if kind is None else _FUNCTIONS.get((name, kind)) or _DEFAULTS.get(name)
 
-    overload(called, jit_options=COMPILED, strict=False)(pick)
+    overloaded(called, pick)
     return called
 
 
@@ -62,12 +62,12 @@ def register(kind: type, *functions: Function, **named: Function) -> None:
         closure.register(kind, function)
 
 
-def picked(name: str, first: Any) -> Function:
-    """What a stub runs where it is interpreted."""
+def picked(name: str, first: Any, gpu: bool = False) -> Function:
+    """What a stub runs where it is interpreted. gpu: as a GPU runs it."""
     kind = type(first)
     function = _FUNCTIONS.get((name, kind))
     if function is not None:
-        return interpreted(function)
+        return interpreted(function, gpu)
     method = getattr(kind, name, None) or _DEFAULTS.get(name)
     if method is None:
         raise TypeError(f"{kind.__name__} has no {name}")
@@ -75,18 +75,24 @@ def picked(name: str, first: Any) -> Function:
 
 
 @lru_cache(None)
-def interpreted(function: Any) -> Function:
+def interpreted(function: Any, gpu: bool = False) -> Function:
     """A function as it is written: it and all it calls by name run as Python. `slow_twin`: what runs instead of it.
 
-    Compiled parts have no entry from Python, so they are called by name and never as a module's attribute.
+    gpu: functions of two bodies (`kibitz.core.devices.by_device`) have that for GPUs. Compiled parts have no entry from
+    Python, so they are called by name and never as a module's attribute.
     """
     twin = getattr(function, "slow_twin", None)
     if twin is not None:
         return twin  # type: ignore[no-any-return]
+    if hasattr(function, "bodies"):
+        return interpreted(function.bodies[gpu], gpu)
     source = getattr(function, "py_func", function)
     scope = dict(source.__globals__)
-    for name in source.__code__.co_names:
+    for name in {step.argval for step in dis.get_instructions(source) if step.opname == "LOAD_GLOBAL"}:
         here = scope.get(name)
-        if here is not function and (isinstance(here, Dispatcher) or hasattr(here, "slow_twin")):
-            scope[name] = interpreted(here)
+        if here is not function and (isinstance(here, Dispatcher) or hasattr(here, "slow_twin")
+                                     or hasattr(here, "bodies")):  # fmt: skip
+            scope[name] = interpreted(here, gpu)
+        elif gpu and hasattr(here, "on_gpu"):
+            scope[name] = here.on_gpu
     return python.FunctionType(source.__code__, scope, source.__name__, source.__defaults__, source.__closure__)

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba.extending import overload
-
+from kibitz.core.devices import overloaded
 from kibitz.core.jit import U64
-from kibitz.games.kernels.dispatch import COMPILED, optional, stub
+from kibitz.games.kernels.dispatch import optional, stub
 
 CHANCE, END = -1, -2  # of `turn`
 
@@ -56,6 +55,19 @@ def payoff(game, state, seat):
 
 
 @optional
+def own_view(view, memo):
+    """The view with a memo of one's own, for a thread of a GPU; a view that remembers nothing is what it is."""
+    return view
+
+
+@optional
+def prepare(game, view, state, random):
+    """After the deal of a walk: the same state, with what is looked up many times worked out ahead; most games leave it
+    out. random: scratch, from its second word on."""
+    return state
+
+
+@optional
 def level(game, view, state, values):
     """Give the same value to actions that are the same to the seat (ties); a game without ties leaves it out."""
     return None
@@ -78,26 +90,38 @@ def advise(game, state):
 
 def keep(states, at, state):
     """Put a state into a row of `states`."""
-    states[at] = state
+    states[at] = state if isinstance(states, list) else state[: states.shape[1]]
 
 
 def kept(states, at, like):
-    """The state of a row; `like` is any state of the same game."""
-    return states[at]
+    """The state of a row; `like` is any state of the same deal."""
+    return states[at] if isinstance(states, list) else type(like)(*states[at], *like[states.shape[1] :])
 
 
-@overload(keep, jit_options=COMPILED)
 def _keep(states, at, state):
+    count = _changing(state)
+
     def words(states, at, state):
-        for k in range(len(state)):
+        for k in range(count):
             states[at, k] = state[k]
 
     return words
 
 
-@overload(kept, jit_options=COMPILED)
 def _kept(states, at, like):
-    return _BUILD[len(like)](like.instance_class)
+    kind = like.instance_class
+    if _changing(like) < len(like):  # poker: only the betting changes
+        return lambda states, at, like: kind(*((states[at, 0],) + like[1:]))  # noqa: RUF005  Numba knows sums
+    return _BUILD[len(like)](kind)
+
+
+def _changing(state):
+    """How many words of a state change in the course of a hand: all, or the first (`CHANGING = 1` in its class)."""
+    return getattr(state.instance_class, "CHANGING", len(state))
+
+
+overloaded(keep, _keep)
+overloaded(kept, _kept)
 
 
 # One function for each number of words: Numba does not build a NamedTuple from a loop.

@@ -110,7 +110,8 @@ def _cupy() -> Any:
         import cupy
     except ImportError:
         raise SolverError(
-            "device gpu needs CuPy: pip install 'kibitz[gpu]' (for CUDA 12), or leave out --device"
+            "device gpu needs CuPy: pip install 'kibitz[gpu13]' (CUDA 13) or 'kibitz[gpu12]' (CUDA 12), or leave out "
+            "--device"
         ) from None
     try:
         if cupy.cuda.runtime.getDeviceCount() < 1:

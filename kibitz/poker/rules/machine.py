@@ -21,10 +21,11 @@ from kibitz.poker.rules.rows import RowLayout, RowPlan
 from kibitz.poker.rules.views import bucket_view, mixed_view, plain_view
 
 if TYPE_CHECKING:
+    from kibitz.poker.rules.kernels.buckets import PokerView
     from kibitz.poker.rules.kernels.machine import PokerGame
 
 Ints = NDArray[np.int64]
-WORDS = 7  # of a state
+WORDS = 8  # of a state
 LOWER = (1 << HALF) - 1
 ABOUT = {
     "isomorphic": "suits, up to isomorphism; lossless",
@@ -39,6 +40,7 @@ class PokerMachine(Machine):
     """Poker by a definition, for any number of seats."""
 
     words = WORDS
+    changing = 1  # the betting
     default = "isomorphic"
     abstractions = ABOUT
 
@@ -81,6 +83,11 @@ class PokerMachine(Machine):
             fingerprint = np.frombuffer(bytes.fromhex(buckets.digest), np.uint8)
             self._views[buckets.digest] = RowKeys(buckets.name, bucket_view(buckets), {DIGEST: fingerprint})
         return self._views[buckets.digest]
+
+    def memo(self, keys: PokerView) -> int:
+        from kibitz.poker.rules.kernels.buckets import MOST_SEATS, SLOT_BITS
+
+        return max(1, (len(keys.memo) >> SLOT_BITS) * int(MOST_SEATS))
 
     def row_view(self, rows: RowPlan, digests: Sequence[str] | None = None) -> tuple[RowLayout, RowKeys]:
         """Rows that lie where their place and bucket say. digests: of the buckets that they were trained within."""

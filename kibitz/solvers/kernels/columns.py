@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kibitz.core.devices import add
 from kibitz.core.jit import ONE, U64, kernel
 from kibitz.games.kernels.dispatch import register
 from kibitz.solvers.kernels.match import average_of, greedy_of, match_regrets
@@ -65,12 +66,12 @@ def add_average(store, at, width, weight, probability):
     kept = at - store.low
     if kept < U64(len(store.average)):
         for a in range(width):
-            store.average[kept + a] += np.float32(weight * probability[a])
+            add(store.average, kept + a, np.float32(weight * probability[a]))
 
 
 def add_regret(store, at, key, width, weight, values, value, evict, count):
     for a in range(width):
-        store.regret[at + a] += np.float32(weight * (values[a] - value))
+        add(store.regret, at + a, np.float32(weight * (values[a] - value)))
 
 
 register(ColumnStore, locate, look, matched, averaged, greedy, regret_of, add_average, add_regret)

@@ -20,7 +20,9 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
+from kibitz.core import devices
 from kibitz.core.barrier import _address, _fetch_add
+from kibitz.core.devices import add, by_device
 from kibitz.core.jit import ONE, U64, kernel, maker, part
 from kibitz.core.random import NONE
 from kibitz.games.kernels.dispatch import register
@@ -66,7 +68,30 @@ def _claim_slowly(array, index, new):
     return here
 
 
-_claim.slow_twin = _claim_slowly
+def _claim_place(array, index, new):
+    """If array[index] is 0, make it `new`, before any other thread does; returns what was there."""
+    return _claim(array, index, new)
+
+
+def _claim_place_on_gpu(array, index, new):
+    return devices.cuda.atomic.cas(array, index, NONE, new)
+
+
+def _count_row(used):
+    """Count a row that was added."""
+    return _fetch_add(used, 0, 1)
+
+
+def _count_row_slowly(used):
+    used[0] += 1
+
+
+def _count_row_on_gpu(used):
+    return devices.cuda.atomic.add(used, 0, 1)
+
+
+claim_place = by_device(_claim_place, _claim_place_on_gpu, _claim_slowly)
+count_row = by_device(_count_row, _count_row_on_gpu, _count_row_slowly)
 
 
 @part
@@ -104,10 +129,10 @@ def find_or_add(store, key, evict, count):
         if here == key:
             return at
         if here == NONE:
-            here = _claim(store.key, at, key)
+            here = claim_place(store.key, at, key)
             if here == NONE:
                 count[ADDED] += 1
-                _fetch_add(store.used, 0, 1)
+                count_row(store.used)
                 return at
             if here == key:
                 return at
@@ -199,7 +224,7 @@ def add_average(store, at, width, weight, probability):
     if at < U64(len(store.key)):
         room = wide(store)
         for a in range(width):
-            store.value[at, room + a] += np.float32(weight * probability[a])
+            add(store.value, (at, room + a), np.float32(weight * probability[a]))
 
 
 def add_regret(store, at, key, width, weight, values, value, evict, count):
@@ -208,7 +233,7 @@ def add_regret(store, at, key, width, weight, values, value, evict, count):
         at = find_or_add(store, key, evict, count)
     if at < places:
         for a in range(width):
-            store.value[at, a] += np.float32(weight * (values[a] - value))
+            add(store.value, (at, a), np.float32(weight * (values[a] - value)))
 
 
 def crowded(store):

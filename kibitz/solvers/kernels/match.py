@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kibitz.core.devices import real
 from kibitz.core.jit import U64, small_part
 
 CLOSED = -1e300  # a regret at or below this marks an action that is never played
@@ -10,9 +11,9 @@ CLOSED = -1e300  # a regret at or below this marks an action that is never playe
 @small_part
 def match_regrets(row, first, width, probability):
     """probability[0:width] by regret matching on row[first:]; uniform over open actions where nothing is regretted."""
-    total = 0.0
+    total = real(0.0)
     for a in range(width):
-        regret = max(float(row[first + a]), 0.0)
+        regret = max(real(row[first + a]), real(0.0))
         probability[a] = regret
         total += regret
     if total > 0.0:
@@ -24,7 +25,7 @@ def match_regrets(row, first, width, probability):
         if row[first + a] > CLOSED:
             open_actions += 1
     for a in range(width):
-        probability[a] = 1.0 / open_actions if row[first + a] > CLOSED else 0.0
+        probability[a] = real(1.0) / real(open_actions) if row[first + a] > CLOSED else real(0.0)
 
 
 @small_part
@@ -47,7 +48,7 @@ def match_quickly(row, first, width, probability):
 def average_of(average, weights, regret, first, width, probability):
     """probability[0:width] of the average strategy, whose weights are average[weights:]; by regrets, which are
     regret[first:], where it was never played."""
-    total = 0.0
+    total = real(0.0)
     for a in range(width):
         probability[a] = average[weights + a]
         total += probability[a]

@@ -26,14 +26,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kibitz.core.jit import ONE, U64, part
+from kibitz.core.devices import real
+from kibitz.core.jit import ONE, U64, part, small_part
 from kibitz.core.random import GOLDEN, NONE, SCRATCH, choose, mix, next_unit
-from kibitz.games.kernels.machine import CHANCE, END, after, deal, draw, keep, kept, key, level, payoff, turn, width
+from kibitz.games.kernels.machine import (
+    CHANCE,
+    END,
+    after,
+    deal,
+    draw,
+    keep,
+    kept,
+    key,
+    level,
+    payoff,
+    prepare,
+    turn,
+    width,
+)
 from kibitz.solvers.kernels.players import FREE, fixed, strategy
 from kibitz.solvers.kernels.store import add_average, add_regret, crowded, is_open, locate, matched, regret_of, settle
 
 EXTERNAL, OUTCOME, CHANCE_ONLY = 0, 1, 2
-AT, KEY, WIDTH, ACTION, MINE = U64(0), U64(1), U64(2), U64(3), U64(4)  # columns of `frame`
+AT, KEY, REST = U64(0), U64(1), U64(2)  # columns of `frame`; REST: width << 32, SEAT_BIT if the seat's own, action
+HALF, SEAT_BIT, LOWER = U64(32), U64(1 << 31), U64((1 << 31) - 1)
 OTHERS, OWN, THIRD, TRIED = U64(0), U64(1), U64(2), U64(3)  # columns of `reach`
 VISITED = 0
 UNPRUNED = 0.05  # share of the walks that pass over nothing
@@ -58,7 +74,7 @@ class Workspace(NamedTuple):
     """What a walk writes to, one for each thread. D frames, W actions."""
 
     states: np.ndarray  # uint64[D, words]
-    frame: np.ndarray  # uint64[D, 5]
+    frame: np.ndarray  # uint64[D, 3]
     reach: np.ndarray  # float64[D, 4]
     space: np.ndarray  # float64[2 D + 1, W]  probabilities and values of frames; the last is for what is tried
     random: np.ndarray  # uint64[SCRATCH]
@@ -79,12 +95,12 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
     next_seat = (seat + ONE) % order.players
     random, count, reach = work.random, work.count, work.reach
     depth = NONE
-    others = 1.0
-    own = 1.0
-    sampled = 1.0
-    third = 1.0  # of sampled moves, those of neither the seat nor the next
-    value = 0.0
-    state = deal(game, random)
+    others = real(1.0)
+    own = real(1.0)
+    sampled = real(1.0)
+    third = real(1.0)  # of sampled moves, those of neither the seat nor the next
+    value = real(0.0)
+    state = prepare(game, view, deal(game, random), random)
     prune = 0.0
     if order.prune < 0.0 and mode == EXTERNAL and next_unit(random) >= UNPRUNED:
         prune = order.prune
@@ -92,7 +108,7 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
         while True:  # down, to the end
             mover = turn(game, state)
             if mover == END:
-                value = payoff(game, state, seat)
+                value = real(payoff(game, state, seat))
                 break
             if mover == CHANCE:
                 state = draw(game, state, random)
@@ -123,11 +139,10 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
             keep(work.states, depth, state)
             work.frame[depth, AT] = at
             work.frame[depth, KEY] = row
-            work.frame[depth, WIDTH] = actions
-            work.frame[depth, MINE] = ONE if mine else NONE
-            reach[depth, OTHERS] = others
-            reach[depth, OWN] = own
             reach[depth, THIRD] = third
+            if mode != EXTERNAL:  # there both stay 1
+                reach[depth, OTHERS] = others
+                reach[depth, OWN] = own
             values = work.space[depth + depth + ONE]
             a = NONE
             if mode == OUTCOME:
@@ -155,7 +170,7 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
                         own *= probability[a]
                     else:
                         others *= probability[a]
-            work.frame[depth, ACTION] = a
+            work.frame[depth, REST] = actions << HALF | (SEAT_BIT if mine else NONE) | a
             depth += ONE
             state = after(game, state, a)
         while True:  # up, to an action that is still to be tried
@@ -166,9 +181,10 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
             probability = work.space[top + top]
             values = work.space[top + top + ONE]
             at = work.frame[top, AT]
-            actions = work.frame[top, WIDTH]
-            a = work.frame[top, ACTION]
-            mine = work.frame[top, MINE] != NONE
+            rest = work.frame[top, REST]
+            actions = rest >> HALF
+            a = rest & LOWER
+            mine = rest & SEAT_BIT != NONE
             if mode == OUTCOME:
                 values[a] = value / reach[top, TRIED]
             else:
@@ -178,17 +194,21 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
                     values[a] = PASSED if is_open(store, at, a) else 0.0
                     a += ONE
                 if a < actions:
-                    work.frame[top, ACTION] = a
+                    work.frame[top, REST] = (rest & ~LOWER) | a
                     third = reach[top, THIRD]
                     if mode == CHANCE_ONLY:
-                        others = reach[top, OTHERS] * (1.0 if mine else probability[a])
-                        own = reach[top, OWN] * (probability[a] if mine else 1.0)
+                        others = reach[top, OTHERS]
+                        own = reach[top, OWN]
+                        if mine:
+                            own *= probability[a]
+                        else:
+                            others *= probability[a]
                     state = after(game, kept(work.states, top, state), a)
                     break
             depth = top
             if mine and mask.kind == FREE:
                 level(game, view, kept(work.states, top, state), values)
-            value = 0.0
+            value = real(0.0)
             for b in range(actions):
                 if values[b] != PASSED:
                     value += probability[b] * values[b]
@@ -197,8 +217,19 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
                     if values[b] == PASSED:
                         values[b] = value
             if mine:
-                others = reach[top, OTHERS]
+                if mode != EXTERNAL:
+                    others = reach[top, OTHERS]
                 add_regret(store, at, work.frame[top, KEY], actions, others, values, value, order.evict, count)
+
+
+@small_part  # a call of its own costs a tenth of the time in games as small as Leduc
+def walk_once(game, view, store, mask, base, order, t, work):
+    """Iteration t: a walk for each of the seats."""
+    weight = real(t + 1) if order.linear else real(1.0)
+    for seat in range(order.players):
+        if (order.seats >> seat) & ONE:
+            work.random[0] = mix(mix(U64(order.seed) + GOLDEN) ^ mix(U64(t) * GOLDEN + seat + ONE))
+            walk(game, view, store, mask, base, order, seat, weight, work)
 
 
 @part
@@ -213,17 +244,13 @@ def walk_all(game, view, store, mask, base, order, first, last, work):
         if crowded(store):
             work.reached[0] = t
             break
-        weight = float(t + 1) if order.linear else 1.0
-        for seat in range(order.players):
-            if (order.seats >> seat) & ONE:
-                work.random[0] = mix(mix(U64(order.seed) + GOLDEN) ^ mix(U64(t) * GOLDEN + seat + ONE))
-                walk(game, view, store, mask, base, order, seat, weight, work)
+        walk_once(game, view, store, mask, base, order, t, work)
 
 
 def workspace(depth: int, words: int, actions: int) -> Workspace:
     """Arrays for walks with up to `depth` frames; words of a state, 0 for states of plain Python and for slow twins."""
     states = [None] * depth if words == 0 else np.zeros((depth, words), np.uint64)
     return Workspace(
-        states, np.zeros((depth, 5), np.uint64), np.zeros((depth, 4)), np.zeros((2 * depth + 1, actions)),
+        states, np.zeros((depth, 3), np.uint64), np.zeros((depth, 4)), np.zeros((2 * depth + 1, actions)),
         np.zeros(SCRATCH, np.uint64), np.zeros(4, np.int64), np.zeros(1, np.int64),
     )  # type: ignore[arg-type]  # fmt: skip

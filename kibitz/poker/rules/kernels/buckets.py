@@ -17,13 +17,14 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from kibitz.cards.kernels.isomorphism import CHOOSE, COUNT, choose
+from kibitz.cards.kernels.isomorphism import CHOOSE, bits, choose
 from kibitz.cards.kernels.ranking import value_of, with_card
+from kibitz.core.devices import by_device
 from kibitz.core.jit import FOUR, ONE, THREE, TWO, U64, kernel, part
 from kibitz.core.random import GOLDEN, NONE
-from kibitz.games.kernels.dispatch import interpreted
+from kibitz.games.kernels.dispatch import register
 
-RAW, ISOMORPHIC, RANKS, BUCKETS = 0, 1, 2, 3  # kinds of views
+RAW, ISOMORPHIC, RANKS, BUCKETS, OWN = 0, 1, 2, 3, 4  # kinds of views; OWN: buckets, with the memo of a GPU's thread
 MOST_ROUNDS = 4  # of a definition
 NOWHERE = U64(0xFFFFFFFFFFFFFFFF)
 
@@ -37,6 +38,7 @@ HEAD = int(PLACE) + 52
 NARROW, WIDE, RIVER, COUNTED = U64(0), U64(1), U64(2), U64(3)  # how a round's buckets are kept
 SLOT_BITS = 9
 SLOT_SHIFT = U64(64 - SLOT_BITS)
+MOST_SEATS = U64(10)  # of a definition
 
 SIX, EIGHT, THIRTEEN, CARDS, HALF = U64(6), U64(8), U64(13), U64(52), U64(32)
 M6, M13, M32 = U64(63), U64(0x1FFF), U64(0xFFFFFFFF)
@@ -179,20 +181,62 @@ def _found(typingctx, view, cards, level):
     return types.uint64(view, types.uint64, types.uint64), codegen
 
 
+def _found_apart(view, cards, level):
+    return _found(view, cards, level)
+
+
+found_apart = by_device(_found_apart, found_bucket, found_bucket)
+
+
+def _slot(view, memo, cards, seat):
+    """Where a bucket may be remembered."""
+    return memo + ((cards * GOLDEN) >> SLOT_SHIFT)
+
+
+def _slot_of_thread(view, memo, cards, seat):
+    if view.kind != OWN:
+        return memo + ((cards * GOLDEN) >> SLOT_SHIFT)
+    return (memo >> U64(SLOT_BITS)) * MOST_SEATS + seat  # a thread of a GPU remembers one deal
+
+
+slot_of = by_device(_slot, _slot_of_thread)
+
+
+def own_view(view, memo):
+    kind = OWN if view.kind == BUCKETS else view.kind
+    return PokerView(kind, view.words, view.narrow, view.wide, view.river, memo, view.start, view.column)
+
+
+register(PokerView, own_view)
+
+
 @part
-def bucket_of(view, cards, level):
+def bucket_of(view, cards, level, seat):
     """The bucket of what a seat sees in a round."""
     memo = view.words[ROUNDS + EIGHT * level + MEMO]
     if memo == NOWHERE:
-        return _found(view, cards, level)
-    bits = view.words[BITS]
-    slot = memo + ((cards * GOLDEN) >> SLOT_SHIFT)
+        return found_apart(view, cards, level)
+    bucket_bits = view.words[BITS]
+    slot = slot_of(view, memo, cards, seat)
     entry = view.memo[slot]
-    if entry >> bits == cards:
-        return entry & ((ONE << bits) - ONE)
-    bucket = _found(view, cards, level)
-    view.memo[slot] = cards << bits | bucket
+    if entry >> bucket_bits == cards:
+        return entry & ((ONE << bucket_bits) - ONE)
+    bucket = found_apart(view, cards, level)
+    view.memo[slot] = cards << bucket_bits | bucket
     return bucket
+
+
+@part
+def remembers(view, level):
+    """Whether buckets of a round are remembered: they and the cards have to fit into one word."""
+    return view.words[ROUNDS + EIGHT * level + MEMO] != NOWHERE
+
+
+@part
+def remembered(view, level, seat):
+    """The bucket that a thread of a GPU has looked up before (`own_view`)."""
+    slot = slot_of(view, view.words[ROUNDS + EIGHT * level + MEMO], NONE, seat)
+    return view.memo[slot] & ((ONE << view.words[BITS]) - ONE)
 
 
 # How far ahead a hand is in the last round
@@ -239,7 +283,7 @@ def set_number(ranks, used):
     while ranks:
         below = (ranks & (NONE - ranks)) - ONE
         k += ONE
-        number += CHOOSE[COUNT[below] - COUNT[used & below], k]
+        number += CHOOSE[bits(below) - bits(used & below), k]
         ranks &= ranks - ONE
     return number
 
@@ -250,9 +294,9 @@ def suit_number(hand, board, suit):
     shift = suit << FOUR
     mine = (hand >> shift) & M13
     shared = (board >> shift) & M13
-    count = COUNT[mine]
+    count = bits(mine)
     number = set_number(mine, NONE) + CHOOSE[THIRTEEN, count] * set_number(shared, mine)
-    return (SIX * count + COUNT[shared]) << HALF | number
+    return (SIX * count + bits(shared)) << HALF | number
 
 
 @part
@@ -292,7 +336,5 @@ def river_number(words, cards):
 def buckets(view, cards, level, out):
     """The buckets of what seats see in a round: cards, out uint64[N]."""
     for i in range(len(cards)):
-        out[i] = bucket_of(view, cards[i], U64(level))
+        out[i] = bucket_of(view, cards[i], U64(level), NONE)
 
-
-_found.slow_twin = interpreted(found_bucket)

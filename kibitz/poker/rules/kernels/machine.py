@@ -19,12 +19,23 @@ from typing import NamedTuple
 import numpy as np
 
 from kibitz.cards.kernels.ranking import value_of, value_of_three, with_card
-from kibitz.core.jit import ONE, THREE, TWO, U64, kernel
+from kibitz.core.devices import by_device
+from kibitz.core.jit import FOUR, ONE, THREE, TWO, U64, kernel
 from kibitz.core.jit import part as piece
 from kibitz.core.random import GOLDEN, NONE, mix, next_below
 from kibitz.games.kernels.dispatch import register
 from kibitz.games.kernels.machine import key as machine_key
-from kibitz.poker.rules.kernels.buckets import BUCKETS, ISOMORPHIC, RANKS, RAW, at_place, bucket_of
+from kibitz.poker.rules.kernels.buckets import (
+    BUCKETS,
+    ISOMORPHIC,
+    OWN,
+    RANKS,
+    RAW,
+    at_place,
+    bucket_of,
+    remembered,
+    remembers,
+)
 from kibitz.solvers.kernels.players import play_deals
 from kibitz.solvers.kernels.walk import walk_all
 
@@ -33,7 +44,7 @@ TURN, FIRST, COUNT, ROUND, STRIDE, OFFSET = (U64(k) for k in range(6))  # column
 BEGIN, NEXT = U64(0), U64(1)  # columns of `instance`
 EXIT = U64(1 << 31)
 SIX, TEN, TWENTY, THIRTY, FORTY, FIFTY = U64(6), U64(10), U64(20), U64(30), U64(40), U64(50)
-M6 = U64(63)
+M4, M6, KNOWN = U64(15), U64(63), U64(1 << 63)
 THIRTEEN, HALF, LOWER = U64(13), U64(32), U64(0xFFFFFFFF)
 PAIRS = U64(13 * 13)
 
@@ -58,6 +69,9 @@ class PokerGame(NamedTuple):
 
 
 class PokerState(NamedTuple):
+    """A betting node, and the cards of the hand, which are all dealt at its beginning."""
+
+    CHANGING = 1  # words: the first
     node: np.uint64
     a: np.uint64  # cards 0 to 9, six bits each
     b: np.uint64
@@ -65,6 +79,7 @@ class PokerState(NamedTuple):
     d: np.uint64
     e: np.uint64
     f: np.uint64
+    order: np.uint64  # of walks: KNOWN, and four bits a seat, how many hands beat its own at the showdown
 
 
 # Cards
@@ -124,6 +139,33 @@ def value_at(game, state, board, seat):
     if cards == THREE:
         return U64(value_of_three(hand))
     return U64(value_of(hand))
+
+
+@piece
+def order_of(game, state, random):
+    """How the seats' hands compare at the showdown (PokerState.order). random: scratch, from its second word on."""
+    board = with_cards(NONE, state, NONE, hole_of(game, NONE))
+    for seat in range(game.seats):
+        random[ONE + seat] = value_at(game, state, board, seat)
+    order = KNOWN
+    for seat in range(game.seats):
+        for other in range(game.seats):
+            order += U64(random[ONE + other] > random[ONE + seat]) << (FOUR * seat)
+    return order
+
+
+def _standing(game, state, board, seat):
+    """How a seat's hand compares with others: the lower the better."""
+    if state.order:
+        return (state.order >> (FOUR * seat)) & M4
+    return ~value_at(game, state, board, seat)
+
+
+def _known_standing(game, state, board, seat):
+    return (state.order >> (FOUR * seat)) & M4  # a GPU only walks
+
+
+standing = by_device(_standing, _known_standing)
 
 
 # Where the betting stands
@@ -199,6 +241,20 @@ def joined(seen, node):
     return hashed if hashed else ONE
 
 
+def _bucket_at(game, view, state, seat, number):
+    """The bucket of a seat's hand in a round."""
+    return bucket_of(view, seen_cards(game, state, seat, number), number, seat)
+
+
+def _bucket_at_once(game, view, state, seat, number):
+    if view.kind == OWN and len(view.start) == 1 and remembers(view, number):  # the deal was prepared
+        return remembered(view, number, seat)
+    return bucket_of(view, seen_cards(game, state, seat, number), number, seat)
+
+
+bucket_at = by_device(_bucket_at, _bucket_at_once)
+
+
 # The machine
 
 
@@ -223,7 +279,7 @@ def deal(game, random):
             e |= card << (SIX * (k - FORTY))
         else:
             f |= card << (SIX * (k - FIFTY))
-    return PokerState(game.root, a, b, c, d, e, f)
+    return PokerState(game.root, a, b, c, d, e, f, NONE)
 
 
 def turn(game, state):
@@ -240,15 +296,15 @@ def after(game, state, action):
     if to >= EXIT:
         instance = U64(game.instance[instance, NEXT]) + (to ^ EXIT)
         to = U64(game.instance[instance, BEGIN])
-    return PokerState(instance << HALF | to, state.a, state.b, state.c, state.d, state.e, state.f)
+    return PokerState(instance << HALF | to, state.a, state.b, state.c, state.d, state.e, state.f, state.order)
 
 
 def key(game, view, state):
     at = state.node & LOWER
     seat, number = U64(game.node[at, TURN]), U64(game.node[at, ROUND])
-    if view.kind == BUCKETS:
+    if view.kind >= BUCKETS:
         place = place_of(game, state.node)
-        bucket = bucket_of(at_place(view, place), seen_cards(game, state, seat, number), number)
+        bucket = bucket_at(game, at_place(view, place), state, seat, number)
         if len(view.column) > 1:
             begin = U64(view.column[place, seat]) + U64(game.node[at, OFFSET])
             return begin + bucket * U64(game.node[at, STRIDE]) + ONE
@@ -266,17 +322,29 @@ def payoff(game, state, seat):
     if (folded >> seat) & ONE:
         return -mine
     better = tied = NONE  # masks of seats
+    total = 0.0
+    alike = True  # all who are in have paid the same, and the others no more
+    winners = 1.0
+    for other in range(game.seats):
+        theirs_paid = paid[other] + carried[other]
+        total += theirs_paid
+        alike = alike and (theirs_paid == mine or ((folded >> other) & ONE != NONE and theirs_paid < mine))
     if folded | (ONE << seat) != (ONE << game.seats) - ONE:  # a showdown
-        board = with_cards(NONE, state, NONE, hole_of(game, NONE))
-        value = value_at(game, state, board, seat)
+        board = NONE
+        if not state.order:
+            board = with_cards(NONE, state, NONE, hole_of(game, NONE))
+        above = standing(game, state, board, seat)
         for other in range(game.seats):
             if other == seat or (folded >> other) & ONE:
                 continue
-            theirs = value_at(game, state, board, other)
-            if theirs > value:
+            theirs = standing(game, state, board, other)
+            if theirs < above:
                 better |= ONE << other
-            elif theirs == value:
+            elif theirs == above:
                 tied |= ONE << other
+                winners += 1.0
+    if alike and winners <= 2.0:  # one pot, and no rounding: what the loop below comes to
+        return -mine if better else total / winners - mine
     won = below = 0.0
     while below < mine:  # the pots that the seat has paid into, the lowest first
         level = mine
@@ -303,7 +371,29 @@ def part(game, state):
     return np.int64(game.node[state.node & LOWER, ROUND])
 
 
-register(PokerGame, deal, turn, width, after, key, payoff, part)
+def _nothing(game, view, state):
+    """A processor looks up the buckets that it comes to."""
+    return None
+
+
+def _all_buckets(game, view, state):
+    """Threads of a GPU that run in step do best to look up all buckets of a deal at once."""
+    if view.kind == OWN and len(view.start) == 1:
+        for number in range(U64(len(game.board)) - ONE):
+            for seat in range(game.seats):
+                bucket_of(view, seen_cards(game, state, seat, number), number, seat)
+
+
+prepare_buckets = by_device(_nothing, _all_buckets)
+
+
+def prepare(game, view, state, random):
+    prepare_buckets(game, view, state)
+    order = order_of(game, state, random)
+    return PokerState(state.node, state.a, state.b, state.c, state.d, state.e, state.f, order)
+
+
+register(PokerGame, deal, turn, width, after, key, payoff, part, prepare)
 
 
 @kernel
@@ -321,12 +411,12 @@ def duel(game, players, seatings, seed, first, result, random, luck, probability
 
 @piece
 def state_at(words):
-    return PokerState(words[0], words[1], words[2], words[3], words[4], words[5], words[6])
+    return PokerState(words[0], words[1], words[2], words[3], words[4], words[5], words[6], words[7])
 
 
 @kernel
 def keys(game, view, states, out):
-    """The keys of decisions. states: uint64[N, 7]."""
+    """The keys of decisions. states: uint64[N, 8]."""
     for i in range(len(states)):
         out[i] = machine_key(game, view, state_at(states[i]))
 
