@@ -203,7 +203,7 @@ def tournament(
     on_step: Callable[[TournamentSolution, Any], None] | None = None,
     on_round: Callable[[int, int, int, int], None] | None = None,
 ) -> SolvedTournament:
-    """Solve a jam-or-fold tournament for two to four players, and check the solution.
+    """Solve a push/fold tournament for two to four players, and check the solution.
 
     rules      "tournament(players=3, chips=13500, blinds=300/600, unit=300, prizes=50/30/20, ante=0)"
     algorithm  vi-fp, pi-fp (values, and fictitious play of hands inside), fp-pi or fp-vi

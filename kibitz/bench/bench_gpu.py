@@ -241,8 +241,8 @@ def gpu_markdown(result: dict[str, Any]) -> list[str]:
         cpu, ratio = (f"{of['cpu'] / 1e6:,.1f}", f"{of['ratio']:,.0f}x") if "cpu" in of else ("-", "-")
         lines.append(f"| `{of['game']}` | {of['rows']:,} | {of['decisions'] / 1e6:,.0f} | {cpu} | {ratio} |")
     return section(
-        "Training on a GPU", f"External sampling on one {result['machine']['gpu']}. Before anything was timed, "
-        f"{len(result['checks'])} small games were compared with the same training on the processor.", lines,
+        "Speed of training on a GPU", f"External sampling on one {result['machine']['gpu']}. Before anything was "
+        f"timed, training of {len(result['checks'])} games was compared with the same training on the CPU.", lines,
     )  # fmt: skip
 
 
@@ -270,9 +270,10 @@ def page() -> str:
         HEAD, f"Machine: one {machine['gpu']}, {machine['multiprocessors']} multiprocessors; Numba {machine['numba']}; "
         f"{machine['date']}.", "", *gpu_markdown(result), "## Checks", "",
         "*One thread* of the GPU walks the first iterations. The share of table entries that agree with the CPU (to a",
-        f"thousandth) must be at least {100 * AGREE:.0f}%. *Many threads* then train for long. The distance between the",
-        f"strategies of GPU and CPU must be at most {APART} times that between two CPU runs with different seeds.", "",
-        "| game | iterations of one thread | entries that agree | distance after long training |", "|---|---:|---:|---:|",
+        f"thousandth) must be at least {100 * AGREE:.0f}%. *Many threads* then train for long. The distance between",
+        f"the strategies of GPU and CPU must be at most {APART} times that between two CPU runs with different seeds.",
+        "", "| game | iterations of one thread | entries that agree | distance after long training |",
+        "|---|---:|---:|---:|",
         *rows, "",
     ])  # fmt: skip
 

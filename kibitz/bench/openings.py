@@ -378,12 +378,12 @@ OPENINGS: dict[str, Opening] = {
         ),
     ),
     "sandholm_tournaments": Opening(
-        "Jam-or-fold poker tournaments",
+        "Push/fold poker tournaments",
         (14, 1, 0),
         "The three-player tournament of Ganzfried & Sandholm (2008, 2009), the heads-up tournament of Miltersen & "
         "Sørensen (2007) and published single-hand charts are recomputed, and all cards are taken into account. All "
         "algorithms end below the published epsilon; only the claim that at most one hand per state mixes fails.",
-        "jam-or-fold hold'em",
+        "push/fold hold'em",
         (
             Reason(r"no player gains more", HOLDS, "Every state is solved until the best deviation is small.",
                    "Ex-post check over all states; `fp-pi` and `fp-vi` on 91 states only.",

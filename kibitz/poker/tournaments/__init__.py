@@ -1,7 +1,7 @@
-"""Jam-or-fold tournaments: hands, the Independent Chip Model, and stochastic games over stacks.
+"""Push/fold tournaments: hands, the Independent Chip Model, and stochastic games over stacks.
 
 icm([10, 7, 13], [50, 30, 20])                                      values of stacks, by Malmuth-Harville
-pushfold([10, 7, 13], blinds=(1, 2), prizes=[50, 30, 20])           one jam-or-fold hand
+pushfold([10, 7, 13], blinds=(1, 2), prizes=[50, 30, 20])           one push/fold hand
 tournament("tournament(players=3)")                                 the rules of a whole tournament
 solve(rules), check(rules, solution.jams)                           an equilibrium of it, and what a player could gain
 """
