@@ -43,7 +43,7 @@ def test_show(call: Call, kuhn: Path) -> None:
          "values": {"pass": None, "bet": None}}
     ]  # fmt: skip
     assert len(data(call, "show", kuhn, "--top", "2")["strategy"]) == 4
-    assert "no seat 2" in bad(call, "show", kuhn, "--player", "2")
+    assert "no player 2" in bad(call, "show", kuhn, "--player", "2")
     assert "near ones" in bad(call, "show", kuhn, "--infoset", "J:bb")
     assert "contains 'Z'" in bad(call, "show", kuhn, "--filter", "Z")
     assert "--top" in bad(call, "show", kuhn, "--top", "-1")
@@ -106,8 +106,8 @@ def test_demo(call: Call) -> None:
 def test_bench_hands_its_options_on(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, object] = {}
     monkeypatch.setattr("kibitz.bench.bench.bench", lambda **options: given.update(options))
-    good(call, "bench", "--quick", "--seconds", "3", "--json", "b.json", "--only", "lp")
-    assert callable(given.pop("show"))
+    good(call, "bench", "--quick", "--seconds", "3", "--out", "b.json", "--only", "lp")
+    assert callable(given.pop("show")) and callable(given.pop("say"))
     assert given == {
         "seconds": 3.0, "quick": True, "out": Path("b.json"), "markdown": None, "only": "lp",
         "peers_python": None,

@@ -198,7 +198,7 @@ def test_never_reached_is_marked(tmp_path, shown):
     found = {(r["seat"], r["infoset"]): r for r in json.loads(shown(tmp_path / "p", 80, "--json"))["strategy"]}
     assert found[1, "K:b"]["reach"] == 0.0 and found[1, "K:b"]["values"] == {"pass": None, "bet": None}
     assert found[0, "J:pb"]["values"]["pass"] == -1.0 and found[0, "K:"]["reach"] == pytest.approx(1 / 3)
-    out = shown(tmp_path / "p", 80, "--seat", "1")
+    out = shown(tmp_path / "p", 80, "--player", "1")
     assert re.search(r"K:b +never", out) and "3 never reached" in out
 
 

@@ -452,7 +452,7 @@ def test_bad_parameters_are_told(text, says):
 
 
 def test_what_openspiel_lacks_is_told():
-    with pytest.raises(GameError, match="nearest that it has is leduc\\(players=3, ranks=4\\)"):
+    with pytest.raises(GameError, match="closest game that it has is leduc\\(players=3, ranks=4\\)"):
         Leduc(players=3).openspiel()
 
 

@@ -37,7 +37,7 @@ def test_a_file_is_renewed_from_its_heading(tmp_path, capsys):
 def test_a_change_of_the_rules_shows():
     text = playthrough("kuhn", 1, 3)
     assert replay(text.replace("payoff", "payoff 0")) != text.replace("payoff", "payoff 0")
-    with pytest.raises(GameError, match="plays 'raise', where there is pass, bet"):
+    with pytest.raises(GameError, match="contains 'raise', but the legal actions are pass, bet"):
         replay(text.replace("> pass", "> raise").replace("> bet", "> raise"))
     with pytest.raises(GameError, match="begins with a line for the game's spec"):
         replay("kuhn")

@@ -18,8 +18,8 @@ from kibitz.papers.sandholm_rhode_island import BEST, RhodeIslandSizes, SolverTi
 
 HOME = Path(kibitz.__file__).parents[1]
 WRITTEN = ["README.md", "CHANGELOG.md",
-           *(f"docs/{name}.md" for name in ("architecture", "endgames", "glossary", "own_game", "papers", "poker",
-                                            "tournaments", "ui")),
+           *(f"docs/{name}.md" for name in ("architecture", "glossary", "own_game", "papers", "howto/endgames",
+                                            "howto/tournaments", "howto/ui")),
            *(f"kibitz/{name}/README.md" for name in ("core", "forms", "games", "poker", "solvers", "web"))]  # fmt: skip
 UNITS = r"(ms|s|seconds?|milliseconds?|minutes?|hours?|kB|MB|GB|TB|x|times (as fast|faster|as long|the speed)|a second)"
 FIGURE = re.compile(rf"(?<![\w=\[.])\d[\d.,]*( |-|\u00a0)?(million |billion )?{UNITS}\b(?! \d)|\bp(50|95|99)\b")

@@ -384,7 +384,7 @@ def test_kibitz_match_prints_what_was_won(call):
     assert data["mean"] == result.mean and data["interval"] == list(result.interval)
     assert json.loads(call("match", "rule", "rule", "--game", "toepen", "--deals", 1, "--json")[1])["interval"] is None
     assert "no difference" in call("match", "rule", "rule", "--game", "toepen", "--deals", 50)[1]
-    assert "clear who wins" in call("match", "rule", "uniform", "--game", "toepen", "--until", "decided")[1]
+    assert "clear who wins" in call("match", "rule", "uniform", "--game", "toepen", "--decided")[1]
 
 
 def test_kibitz_match_with_players_that_think(call, blueprint):
@@ -404,7 +404,7 @@ def test_kibitz_match_with_players_that_think(call, blueprint):
         ("match", "rule", "nobody"),
         ("match", "rule", "uniform"),
         ("match", "rule", "uniform", "--game", "toepen", "--deals", "0"),
-        ("match", "rule", "uniform", "--game", "toepen", "--until", "later"),
+        ("match", "rule", "uniform", "--game", "toepen", "--precision", "0"),
         ("match", "rule", "uniform", "--game", "toepen", "--threads", "0"),
         ("match", "rule", "uniform", "--game", "leduc"),
         ("match", "rule", "uniform", "--game", "toepen", "--gain"),
@@ -416,7 +416,6 @@ def test_kibitz_match_with_players_that_think(call, blueprint):
         ("play", "toepen", "--against", "nobody"),
         ("play", "toepen", "--hands", "0"),
         ("play", "toepen", "--seed", "-1"),
-        ("play", "toepen", "--against", "rule", "--blueprint", "x"),
         ("play", "--replay", "nothing.txt"),
         ("play", "toepen", "--transcript", "."),
     ],

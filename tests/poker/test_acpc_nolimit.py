@@ -123,4 +123,4 @@ def test_a_game_in_a_file_is_named(saved: tuple[str, str, str], capsys: pytest.C
     told = json.loads(capsys.readouterr().out)
     assert told["hands"] == 40 and [each["asked"] > 20 for each in told["silence"]] == [True, True]
     assert run("match", f"search({one})", two, "--game", game) == 2
-    assert "search solves the game that" in capsys.readouterr().err
+    assert "search searches in the game of" in capsys.readouterr().err

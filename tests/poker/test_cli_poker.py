@@ -104,11 +104,11 @@ def test_shrink_and_solve_within_classes(tmp_path):
     assert data["buckets"] == [3, 9] and data["lossless"] and data["programme"]["shrunk"] < data["programme"]["whole"]
     lossy = json.loads(call("abstract", "poker(file=leduc)", "gameshrink(reading=win-count)", "--json"))
     assert lossy["buckets"] == [3, 7] and not lossy["lossless"]
-    assert "lossless          yes" in call("abstract", "poker(file=leduc)", "gameshrink")
+    assert "lossless        yes" in call("abstract", "poker(file=leduc)", "gameshrink")
     thresholds = "gameshrink(reading=win-count, threshold=[0, 1])"
-    assert "lossless          no" in call("abstract", "poker(file=leduc)", thresholds)
+    assert "lossless        no" in call("abstract", "poker(file=leduc)", thresholds)
     kuhn = call("abstract", "poker(file=kuhn)", "gameshrink(reading=win-count)")
-    assert "lossless          yes" in kuhn  # here it is strict
+    assert "lossless        yes" in kuhn  # here it is strict
     assert "not poker by a definition" in call("abstract", "liars_dice(dice_sides=2)", "gameshrink", code=2)
     assert "whole number" in call("abstract", "poker(file=leduc)", "gameshrink(threshold=much)", code=2)
     assert "strict or win-count" in call("abstract", "poker(file=leduc)", "gameshrink(reading=loose)", code=2)

@@ -141,7 +141,7 @@ def renamed(cards, names):
 
 
 def state_of(machine, cards):
-    words = [0] * 6
+    words = [0] * 7
     for k, card in enumerate(cards):
         words[k // 10] |= card << 6 * (k % 10)
     kind = type(walk.deal(machine.game, np.array([0], U64)))
@@ -339,9 +339,9 @@ def test_a_profile_of_the_form_is_seated(name):
 
 def test_only_a_profile_of_the_game_is_seated():
     form, other = pair("leduc").form, pair("hands of two")
-    with pytest.raises(GameError, match=r"the profile is of poker.* not of"):
+    with pytest.raises(GameError, match=r"the profile is for poker.* not for"):
         hand_rows(other.game.machine(), form.infosets, form.uniform())
-    with pytest.raises(GameError, match="a profile of buckets"):
+    with pytest.raises(GameError, match="a profile of an abstract game"):
         hand_rows(pair("leduc").game.machine(), coarse("leduc").form.infosets, coarse("leduc").form.uniform())
 
 

@@ -192,7 +192,7 @@ def test_like_suits_are_played_alike():
 def test_a_profile_is_of_the_blueprints_own_game():
     trained = Blueprint.empty("toepen(suits=2, ranks=2, hand=2)", "null", 100_000)
     for other in ("toepen(suits=2, ranks=3, hand=2)", "kuhn"):
-        with pytest.raises(SolverError, match="the blueprint of toepen"):
+        with pytest.raises(SolverError, match="the blueprint for toepen"):
             blueprint_profile(trained, kibitz.games.tree.lay_out(kibitz.game(other)))
 
 

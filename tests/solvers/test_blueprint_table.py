@@ -183,7 +183,7 @@ def test_packed_holds_the_same_rows():
         assert max(1024, 2 * count) <= len(table.key) <= max(1024, 5 * count)
         assert np.array_equal(table.value[places_of(table, keys)], values)
         assert np.count_nonzero(table.key) == count
-    with pytest.raises(ArtefactError, match="crowd"):
+    with pytest.raises(ArtefactError, match="clustered"):
         packed(np.arange(1, 40, dtype=U64), np.zeros((39, 8), np.float32))
 
 
