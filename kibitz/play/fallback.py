@@ -9,7 +9,7 @@ came there, or a table was full. The rules:
     the ACPC protocol     an agent that raises an error in place of an answer calls, or folds where it cannot
                           (`kibitz.poker.acpc.seats.choose`)
 
-How often that happened is counted by the agents (`asked`, `unanswered`), where they are asked in Python. Rows by place
+The agents count how often that happened (`asked`, `unanswered`), where they are asked in Python. Rows by place
 (`PlacedRows`) are played from bytes, in which a row without anything is uniform: there it is not counted.
 """
 
@@ -26,12 +26,12 @@ SAMPLED = 50  # deals of a compiled match that are played again to count
 
 
 def call_of(actions: Sequence[str]) -> str:
-    """What is said for one who said nothing that can be."""
+    """The action of a player who gave no valid answer."""
     return next((word for word in ("call", "fold") if word in actions), actions[0])
 
 
 def fold_of(actions: Sequence[str]) -> str:
-    """What is said for one who is gone."""
+    """The action of a player who has left."""
     return next((word for word in ("fold", "call") if word in actions), actions[0])
 
 
