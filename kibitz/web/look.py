@@ -299,7 +299,7 @@ def infosets(strategy: LibraryStrategy, pool: ThreadPoolExecutor, seat: int, tex
     if profile is None:
         raise GameError("this strategy is too large to list its infosets; use the tree")
     if not 0 <= seat < profile.seats:
-        raise GameError(f"there is no seat {seat}: the seats are 0 to {profile.seats - 1}")
+        raise GameError(f"there is no player {seat}: the players are 0 to {profile.seats - 1}")
     every, valued = profile.infosets, Valued(strategy, pool)
     begin, end = (int(x) for x in every.seat_start[seat : seat + 2])
     numbers: list[int] = []

@@ -44,7 +44,7 @@ export async function look(main, parts, query) {
   const again = held && main.querySelector(`[data-key="${CSS.escape(held)}"]`);
   if (again) again.focus({ preventScroll: true });
   document.title = `${node.name} · kibitz`;
-  say(`${node.kind === "decision" ? `Seat ${node.seat} to act` : node.kind === "end" ? "The hand is over" : "Choose the cards"}`);
+  say(`${node.kind === "decision" ? `Player ${node.seat} to act` : node.kind === "end" ? "The hand is over" : "Choose the cards"}`);
   if (node.why.startsWith("being")) setTimeout(() => { if (!late()) look(main, parts, query); }, 1500);
 }
 
@@ -84,7 +84,7 @@ function crumbs(node, id, other, deal) {
 }
 
 function heading(node) {
-  const what = node.kind === "decision" ? `Seat ${node.seat} to act` : node.kind === "end" ? "The hand is over" : "Choose the cards";
+  const what = node.kind === "decision" ? `Player ${node.seat} to act` : node.kind === "end" ? "The hand is over" : "Choose the cards";
   const facts = node.facts.map((fact) => h("div", {}, h("dt", {}, fact.name), h("dd", {}, fact.text)));
   facts.push(h("div", { title: "Probability that the players act this way, given the public cards" }, h("dt", {}, "reach"), h("dd", {}, node.reach === null ? "not computed" : percent(node.reach, node.reach < 0.1 && node.reach > 0 ? 2 : 1))));
   if (node.kind === "decision") facts.push(h("div", { title: node.why || "Expected payoff of the seat to act from here, in chips" }, h("dt", {}, "expected value"), h("dd", {}, node.value === null ? node.why.split(":")[0] : signed(node.value))));
@@ -164,9 +164,9 @@ function strategyPanel(node, title, key) {
 
 function rangePanel(range, players) {
   const cells = range.cells.map((cell) => ({ ...cell, count: combos(cell.name) }));
-  const line = h("p", { class: "hint one" }, `Seat ${range.seat}: probability of each hand.`);
-  return h("div", { class: "range" }, grid(cells, range.layout, { label: `Range of seat ${range.seat}`, paint: heat(cells), kind: "heat",
-    tell: (cell) => { line.textContent = `Seat ${range.seat}: ${cardText(cell.name)} ${percent(cell.weight)}`; } }), line);
+  const line = h("p", { class: "hint one" }, `Player ${range.seat}: probability of each hand.`);
+  return h("div", { class: "range" }, grid(cells, range.layout, { label: `Range of player ${range.seat}`, paint: heat(cells), kind: "heat",
+    tell: (cell) => { line.textContent = `Player ${range.seat}: ${cardText(cell.name)} ${percent(cell.weight)}`; } }), line);
 }
 
 function differencePanel(node) {
@@ -208,7 +208,7 @@ function body(node, id, other, deal) {
   if (node.kind === "decision") {
     made.append(actions(node, id, other, deal));
     if (node.why && node.value === null) made.append(h("p", { class: "hint why" }, `Expected value ${node.why}.`));
-    const panels = h("div", { class: `panels${node.other ? " compare" : ""}` }, strategyPanel(node, node.other ? node.name : `What seat ${node.seat} does`, "first"));
+    const panels = h("div", { class: `panels${node.other ? " compare" : ""}` }, strategyPanel(node, node.other ? node.name : `What player ${node.seat} does`, "first"));
     if (node.other) panels.append(strategyPanel(node.other, node.other.name, "second"), differencePanel(node));
     made.append(panels);
   } else if (node.kind === "chance") made.append(board(node, id, other));
@@ -233,7 +233,7 @@ async function list(main, id, query, late) {
   if (late()) return;
   const form = h("form", { class: "bar-top", onsubmit: (event) => { event.preventDefault(); go(to({ text: event.target.elements.text.value, page: 0 })); } },
     h("label", { class: "field" }, h("span", {}, "Infosets that contain"), h("input", { name: "text", value: text, maxLength: 80, autocomplete: "off" })),
-    h("label", { class: "field" }, h("span", {}, "Seat"), h("select", { onchange: (event) => go(to({ seat: event.target.value, page: 0 })) }, Array.from({ length: data.seats }, (_, k) => h("option", { value: String(k), selected: String(k) === seat }, String(k))))),
+    h("label", { class: "field" }, h("span", {}, "Player"), h("select", { onchange: (event) => go(to({ seat: event.target.value, page: 0 })) }, Array.from({ length: data.seats }, (_, k) => h("option", { value: String(k), selected: String(k) === seat }, String(k))))),
     h("div", { class: "field links" }, h("span", {}, `Page ${page + 1}`), h("span", { class: "tabs" }, page ? h("a", { href: to({ page: page - 1 }), "data-link": true }, "previous") : null, data.more ? h("a", { href: to({ page: page + 1 }), "data-link": true }, "next") : null)));
   const rows = data.rows.map((row) => {
     const of = colours(row.actions);
