@@ -36,9 +36,15 @@ def output_of(command: list[str | Path], folder: Path, environment: dict[str, st
 
 
 def files(root: Path = ROOT) -> list[str]:
-    """The files of the repository: those that git knows, and new ones that it does not ignore."""
-    listed = output_of(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], root).split("\0")
-    return sorted(name for name in set(listed) if name and (root / name).is_file())
+    """The files of the repository: those that git knows, and new ones in its folders that git does not ignore.
+
+    Other new files, such as a strategy that somebody saved here, do not belong to it.
+    """
+    known = {*output_of(["git", "ls-files", "-z"], root).split("\0")}
+    folders = {name.partition("/")[0] for name in known if "/" in name}
+    new = output_of(["git", "ls-files", "-z", "--others", "--exclude-standard"], root).split("\0")
+    listed = known | {name for name in new if "/" in name and name.partition("/")[0] in folders}
+    return sorted(name for name in listed if name and (root / name).is_file())
 
 
 def uncommitted(root: Path = ROOT) -> list[str]:

@@ -13,8 +13,8 @@ step with tau shrinks mu_i to (1 - tau) mu_i:
     x_j  moves tau of the way to the smoothed response to that, for good
     x_i  moves tau of the way to the smoothed response, with the new mu_i, to that
 
-The last line is Nesterov's prox mapping where responses are inside the simplex, and where they are not his proof goes
-through with it as well: the response minimises just the quantity that he bounds from below.
+If responses lie inside the simplex, the last line is Nesterov's prox mapping. If they do not, his proof still works: it
+needs a lower bound on a quantity, and the response minimises this quantity.
 """
 
 from __future__ import annotations

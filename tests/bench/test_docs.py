@@ -119,23 +119,3 @@ def test_version_and_licence_are_the_same_everywhere():
     assert project["license"] == citation["license"] == "MIT" and "MIT" in (ROOT / "LICENSE").read_text()
     (author,) = project["authors"]
     assert author["name"] in (ROOT / "LICENSE").read_text() and author["name"] in (ROOT / "CITATION.cff").read_text()
-
-
-PRIVATE = [
-    "held against", "gone on with", "from below", "that forget", "name their path", "never rests", "put aside",
-    "is told", "looks at the gap", "first to most gaps", "within buckets", "rows that may move", "fewer bets",
-    "for want of",
-]  # fmt: skip
-WRITTEN = ("architecture", "glossary", "howto", "own_game", "papers")
-PACKAGES = ("core", "forms", "games", "poker", "solvers", "web")
-
-
-@pytest.mark.parametrize("name", [
-    "README.md", *(f"docs/{page}.md" for page in WRITTEN),
-    *(f"docs/howto/{path.name}" for path in sorted((ROOT / "docs/howto").glob("*.md"))),
-    *(f"kibitz/{package}/README.md" for package in PACKAGES),
-])  # fmt: skip
-def test_written_documents_use_the_words_of_the_field(name):
-    """Phrases that readers from outside do not understand, and that documents once had."""
-    text = " ".join((ROOT / name).read_text(encoding="utf-8").lower().split())
-    assert not [phrase for phrase in PRIVATE if phrase in text]

@@ -39,7 +39,9 @@ BETTER = {  # phrase: what to write instead
 }
 # A key of stored data, which its readers name too.
 ALLOWED = {"within buckets": {"kibitz/papers/sandholm_gs2.py", "docs/explanation/figures.py"}}
-LISTS = {"tests/core/test_words.py", "tests/bench/test_docs.py"}  # they list such phrases
+HERE = "tests/core/test_words.py"  # which lists such phrases
+# Phrases that have a meaning in code and in proofs, and none to a reader of documents.
+IN_DOCUMENTS = ("from below", "that forget", "never rests", "is told")
 
 
 def texts() -> Iterator[tuple[str, str]]:
@@ -47,7 +49,7 @@ def texts() -> Iterator[tuple[str, str]]:
     paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in ENDINGS]
     for path in [*paths, *ROOT.glob("*.md")]:
         name = path.relative_to(ROOT).as_posix()
-        if name not in LISTS and not any(part.startswith(("_build", ".")) for part in path.parts[len(ROOT.parts) :]):
+        if name != HERE and not any(part.startswith(("_build", ".")) for part in path.parts[len(ROOT.parts) :]):
             joined = re.sub(r'"\s*\n\s*f?"|\n\s*(#|//) ', " ", path.read_text(encoding="utf-8"))
             yield name, " ".join(joined.lower().split())
 
@@ -62,6 +64,14 @@ def test_no_private_phrase_is_left(read: dict[str, str], phrase: str) -> None:
     allowed = ALLOWED.get(phrase, set())
     found = [name for name, text in read.items() if phrase in text and name not in allowed]
     assert not found, f"write {BETTER[phrase]!r} instead"
+
+
+@pytest.mark.parametrize("phrase", IN_DOCUMENTS)
+def test_no_document_has_a_phrase_of_the_code(read: dict[str, str], phrase: str) -> None:
+    written = ("README.md", "docs/howto", "docs/architecture", "docs/glossary", "docs/own_game", "docs/papers.md")
+    documents = [name for name in read if name.startswith(written) or name.endswith("/README.md")]
+    assert len(documents) > 25
+    assert not [name for name in documents if phrase in read[name]]
 
 
 def test_it_reads_all_of_the_repository(read: dict[str, str]) -> None:

@@ -12,21 +12,21 @@ the kind together with the class of the node before. So classes of a round refin
 player who sees classes only has perfect recall.
 
 Bottom up, two nodes are of one kind if their children can be matched one to one with children of the same kind, as
-likely to come. Top down, nodes of one kind whose parents have been merged are merged. What is left to say is when two
-nodes of the last round are of one kind; there are two readings.
+likely to come. Top down, nodes of one kind whose parents have been merged are merged. It remains to define when two
+nodes of the last round are of one kind. There are two readings.
 
-**"win-count"**: if they win, tie and lose against equally many hands of the opponent. That is the recursion of the
-paper on a tree in which the opponent's cards are the *last* signal. On Rhode Island hold'em it gives 13, 205 and
-1,774 classes, and so a linear program with 1,237,238 rows, the published number. Whether the theorem of the paper
-covers such a tree is not judged here. **It is not lossless.** The opponent's cards
-are dealt before the board and bet on before it. Two boards that as many hands win on may differ in which hands those
-are, and hands are told apart by how they were bet: a matching of the opponent's hands must not depend on the board.
+**"win-count"** merges two nodes if they have the same numbers of wins, ties and losses against the opponent's hands.
+This is the recursion of the paper on a tree whose *last* signal is the opponent's cards. On Rhode Island hold'em it
+gives 13, 205 and 1,774 classes, and a linear program with 1,237,238 rows, the published number. We do not judge whether
+the theorem of the paper covers such a tree. **It is not lossless.** The opponent's cards are dealt and bet on before
+the board. On two boards the same number of hands may win, but different ones. The betting tells these hands apart, so a
+matching of the opponent's hands must not depend on the board.
 Leduc hold'em shows it. A king on a board queen and a king on a board jack both win 2, tie 1 and lose 1; but on the
 one it is the queen that has paired, on the other the jack. Within these classes (3 and 7) the value of Leduc is
 -0.0687 and not -0.0856, so no equilibrium of this abstract game is one of the game; and a player who sees only classes
 cannot guarantee more than -0.1260 as the first, 0.0427 as the second, against an opponent who sees cards.
 
-**"strict"**: if for every class of the opponent they win, tie and lose against equally many of its hands. Classes of
+**"strict"** merges them if these numbers are the same within every class of the opponent. Classes of
 the opponent are classes by this same definition, so it is a fixed point, and the coarsest is meant: start with one
 class for all that an opponent may hold, shrink, and shrink again with the classes of the last pass until nothing
 changes. The first pass is the win-count reading; each pass refines the one before; and any classes that fulfil the
