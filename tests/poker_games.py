@@ -349,3 +349,26 @@ def coarse(name, seed=1):
     plain = pair(name)
     both = [some_buckets(plain.form, seed), some_buckets(plain.form, seed + 1, 2)]
     return Pair(plain.game.definition, both[0] if seed % 2 else tuple(both), plain)
+
+
+# Three players, whose rows are placed by betting and bucket
+
+THREE = replace(limit(1, 5, 1, (0, 1), raises=1), players=3, blinds=(1, 1, 1), name="")
+COARSE, FINE = "percentile([2, 2], recall=false)", "percentile([5, 3], forget=1)"
+
+
+@cache
+def three_machine():
+    from kibitz.solvers.machines import machine_of
+
+    return machine_of(Poker(THREE), how="rounds")
+
+
+@cache
+def three_base():
+    from kibitz.poker.blueprints.placed_rows import placed_blueprint
+    from kibitz.poker.rules.rows import RowPlan
+
+    made = placed_blueprint(three_machine(), RowPlan((COARSE,)), seed=3)
+    made.train(iterations=300)
+    return made

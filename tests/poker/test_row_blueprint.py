@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
-from poker_games import limit
+from poker_games import COARSE, FINE, THREE
+from poker_games import three_base as base
+from poker_games import three_machine as machine
 
 from kibitz.core.errors import ArtefactError, GameError, SolverError
 from kibitz.evaluate.match import match
@@ -22,21 +23,6 @@ from kibitz.solvers.blueprint import Blueprint, blueprint_profile, walked
 from kibitz.solvers.kernels.walk import walk_all, workspace
 from kibitz.solvers.machines import machine_of
 from kibitz.solvers.saved_blueprints import load_blueprint
-
-THREE = replace(limit(1, 5, 1, (0, 1), raises=1), players=3, blinds=(1, 1, 1), name="")
-COARSE, FINE = "percentile([2, 2], recall=false)", "percentile([5, 3], forget=1)"
-
-
-@cache
-def machine():
-    return machine_of(Poker(THREE), how="rounds")
-
-
-@cache
-def base():
-    made = placed_blueprint(machine(), RowPlan((COARSE,)), seed=3)
-    made.train(iterations=300)
-    return made
 
 
 @cache

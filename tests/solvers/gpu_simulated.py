@@ -14,7 +14,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from poker_games import limit
+from poker_games import COARSE, FINE
+from poker_games import three_base as base
+from poker_games import three_machine as machine
 
 import kibitz
 from kibitz.core import devices
@@ -25,7 +27,6 @@ from kibitz.games.kernels.dispatch import interpreted
 from kibitz.games.tree import tree_of
 from kibitz.poker.blueprints.placed_rows import placed_blueprint
 from kibitz.poker.rules.rows import RowPlan
-from kibitz.poker.rules.rules import Poker
 from kibitz.solvers import RunOptions, gpu
 from kibitz.solvers.blueprint import Blueprint, walked
 from kibitz.solvers.kernels.players import RESPOND, Mask
@@ -38,8 +39,6 @@ assert devices.SIMULATED, "run test_gpu_walk.py"
 MEMORY = 1 << 18
 SMALL = BlueprintOptions(memory=MEMORY)
 TOEPEN, TRICKS = "toepen(suits=2, ranks=3, hand=2)", "examples/tricks.py:Tricks"
-THREE = replace(limit(1, 5, 1, (0, 1), raises=1), players=3, blinds=(1, 1, 1), name="")
-COARSE, FINE = "percentile([2, 2], recall=false)", "percentile([5, 3], forget=1)"
 
 
 @pytest.fixture
@@ -81,18 +80,6 @@ def assert_same(one, two):
     for name, array in arrays.items():
         np.testing.assert_array_equal(array, others[name], name)
     assert one.iteration == two.iteration
-
-
-@cache
-def machine():
-    return machine_of(Poker(THREE), how="rounds")
-
-
-@cache
-def base():
-    made = placed_blueprint(machine(), RowPlan((COARSE,)), seed=3)
-    made.train(iterations=300)
-    return made
 
 
 # The same, to the bit
