@@ -48,6 +48,7 @@ def in_doubles(monkeypatch):
     def forget():
         interpreted.cache_clear()
         gpu._walks.cache_clear()
+        gpu._deals.cache_clear()
 
     monkeypatch.setattr(gpu, "REAL", np.float64)
     monkeypatch.setattr("kibitz.solvers.blueprint.FIRST_HALVING", 50)  # iterations

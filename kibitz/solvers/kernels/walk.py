@@ -257,6 +257,22 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
 
 
 @small_part
+def which_walk(order, first, i):
+    """(iteration, seat) of the i-th walk from iteration `first` on."""
+    walkers = NONE
+    for seat in range(order.players):
+        walkers += (order.seats >> seat) & ONE
+    nth = U64(i) % walkers
+    walker = NONE
+    for seat in range(order.players):
+        if (order.seats >> seat) & ONE:
+            if nth == NONE:
+                walker = seat
+            nth -= ONE
+    return first + np.int64(U64(i) // walkers), walker
+
+
+@small_part
 def seed_of_walk(order, t, seat):
     """Where the random numbers of a seat's walk begin."""
     return mix(mix(U64(order.seed) + GOLDEN) ^ mix(U64(t) * GOLDEN + seat + ONE))
