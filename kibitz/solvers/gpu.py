@@ -1,9 +1,9 @@
 """Training on a GPU: the walk of solvers/kernels/walk.py, compiled by numba-cuda.
 
-One kernel deals the cards of some million walks and looks up ahead what keys will ask for. In a second one a thread is a
-walker: it takes the next walk that nobody has taken, and adds to regrets and averages that all threads share, by atomic
-additions. The threads of a warp take a step each at the same time, whichever walks they are in: so none waits for the
-longest. What a walk writes to lies in the thread's local memory, in single precision. The random numbers of an
+One kernel deals the cards of some million walks and looks up ahead what keys will ask for. In a second one a thread is
+a walker: it takes the next walk that nobody has taken, and adds to regrets and averages that all threads share, by
+atomic additions. The threads of a warp take a step each at the same time, whichever walks they are in: none waits for
+the longest. What a walk writes to lies in the thread's local memory, in single precision. The random numbers of an
 iteration are those of a processor, but threads run side by side: a run that is done again is not the same to the byte.
 The walks of all threads, some hundred thousand, follow the strategy of one moment. In a large game they hardly meet; in
 a small one a run has as many steps as it has iterations for each thread.
@@ -13,6 +13,7 @@ Numba's simulator (NUMBA_ENABLE_CUDASIM=1) runs the same kernels as Python, for 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -27,7 +28,11 @@ from kibitz.core.devices import SIMULATED, compiling_for_gpu, show_gpu
 from kibitz.core.errors import SolverError
 from kibitz.solvers.tables import apart, grows
 
-THREADS, BLOCKS = 128, 8  # of a block; of a multiprocessor. More of either, or more registers, was slower on an H200
+THREADS = 128  # of a block
+# Of a multiprocessor. Many threads hide how long memory takes; what few threads write to stays in the nearest cache. On
+# an H200 three-player hold'em is fastest with 3 or 4, games with hashed rows are with 8: so each is tried.
+BLOCKS = 8, 4, 3
+TRIAL = 1 << 4 if SIMULATED else 1 << 19  # walks of a trial
 COMPILED: dict[str, Any] = {} if SIMULATED else {"max_registers": 64, "fastmath": True}
 DEALING: dict[str, Any] = {} if SIMULATED else {"fastmath": True}
 FRAME, REACH, COUNTS = 3, 4, 4  # as in solvers/kernels/walk.py
@@ -96,7 +101,8 @@ def _deals(how: tuple[Any, ...]) -> Any:
     gpu()
     deal, prepare, keep, look_ahead = map(_on_device, (machine.deal, machine.prepare, machine.keep_whole,
                                                        machine.look_ahead))  # fmt: skip
-    seed_of_walk, which_walk, (make, with_base) = _on_device(walk.seed_of_walk), _on_device(walk.which_walk), _order(how)
+    seed_of_walk, which_walk = map(_on_device, (walk.seed_of_walk, walk.which_walk))
+    make, with_base = _order(how)
 
     @cuda.jit(**DEALING)
     def deals(game, view, base, cuts, seed, first, count, states, starts, seen):  # type: ignore[no-untyped-def]
@@ -107,7 +113,7 @@ def _deals(how: tuple[Any, ...]) -> Any:
             random[0] = seed_of_walk(order, t, seat)
             state = prepare(game, view, deal(game, random), random)
             keep(states, i, state)
-            starts[i] = random[0]
+            starts[i, 0] = random[0]
             look_ahead(view, game, state, seen[i, : cuts[0]])
             if with_base:
                 look_ahead(base.keys, game, state, seen[i, cuts[0] : cuts[1]])
@@ -170,7 +176,7 @@ def _walks(depth: int, words: int, actions: int, how: tuple[Any, ...]) -> Any:
                 left = i < walks
                 if left:
                     t, seat = which_walk(order, first, i)
-                    random[0] = starts[i]
+                    random[0] = starts[i, 0]
                     cursor = begun(order, kept(states, i, like), random)
             if left:
                 mine, player = dealt(view, seen[i, : cuts[0]]), dealt_player(base, seen[i], cuts)
@@ -253,7 +259,7 @@ class GpuWalks:
     """A blueprint that is trained on a GPU: `step` trains it there, `bring_back` copies what it has learned.
 
     mask, base   which decisions are trained and who plays the others; default: as the blueprint says
-    shape        blocks, and threads of each; default: what fills the GPU
+    shape        blocks, and threads of each; default: of some that fill the GPU the one that is fastest
     """
 
     def __init__(
@@ -266,7 +272,9 @@ class GpuWalks:
         machine, order = blueprint.machine, blueprint.order()
         if not machine.compiled:
             raise SolverError(f"{machine.spec} has rules in plain Python, which a GPU cannot run: leave out --device")
-        self.blueprint, self._shape = blueprint, shape or _shape()
+        self.blueprint, self._trials = blueprint, [] if shape else _shapes()
+        self._shape = shape or self._trials[0]
+        self._rates: list[float] = []  # decisions a second of the shapes that were tried
         mask, base = blueprint.mask() if mask is None else mask, base or blueprint.base_player()
         how = (int(order.mode), float(order.explore), bool(order.linear), bool(order.evict), int(order.players),
                int(order.seats), float(order.prune), bool(order.exact), *map(int, mask))  # fmt: skip
@@ -288,8 +296,8 @@ class GpuWalks:
                 _sent(each, sent) for each in (blueprint.walked_game, keys, blueprint.table, base)
             )
             self._like = _any_state(blueprint.walked_game)
-            sizes = ((DEALS, len(self._like)), np.uint64), (DEALS, np.uint64), ((DEALS, max(1, looked_up[2])), np.uint32)
-            self._dealt = [gpu().device_array(shape, dtype) for shape, dtype in sizes]
+            arrays = (len(self._like), np.uint64), (1, np.uint64), (max(1, looked_up[2]), np.uint32)
+            self._dealt = [gpu().device_array((DEALS, size), dtype) for size, dtype in arrays]
             self._current = True  # whether the blueprint's own arrays are those of the GPU
             self.walk(0, 0)  # nothing, but compiled
 
@@ -336,25 +344,34 @@ class GpuWalks:
     def walk(self, first: int, last: int) -> NDArray[np.int64]:
         """Iterations first..last - 1; returns what happened, as `kibitz.solvers.blueprint.walked` does."""
         out = gpu().to_device(np.zeros(COUNTS, np.int64))
-        seed, at, most = np.int64(self.blueprint.seed), first, DEALS // self._walkers
-        with compiling_for_gpu():
-            while True:
-                end = min(last, at + most)
-                walks, taken = np.int64((end - at) * self._walkers), gpu().to_device(np.zeros(1, np.int64))
-                self._deal[self._shape](self._game, self._keys, self._base, self._cuts, seed, np.int64(at), walks,
-                                        *self._dealt)  # fmt: skip
-                self._kernel[self._shape](
-                    self._game, self._keys, self._table, self._base, self._cuts, seed, np.int64(at), walks,
-                    *self._dealt, self._like, taken, out,
-                )  # fmt: skip
-                at = end
-                if at == last:
-                    break
+        at = first
+        while True:
+            trial = len(self._rates) < len(self._trials) and (last - at) * self._walkers >= TRIAL
+            end = min(last, at + (TRIAL if trial else DEALS) // self._walkers)
+            before, began = int(out.copy_to_host()[0]) if trial else 0, time.perf_counter()
+            self._launch(at, end, out)
+            if trial:
+                rate = (int(out.copy_to_host()[0]) - before) / (time.perf_counter() - began)
+                self._rates.append(rate)
+                done = len(self._rates)
+                self._shape = self._trials[done if done < len(self._trials) else int(np.argmax(self._rates))]
+            at = end
+            if at == last:
+                break
         self._current = self._current and first == last
         happened: NDArray[np.int64] = out.copy_to_host()
         if hasattr(self._table, "used"):
             self._table.used.copy_to_host(self.blueprint.table.used)
         return happened
+
+    def _launch(self, first: int, last: int, out: Any) -> None:
+        """Deal the cards of these iterations, and walk."""
+        seed, begin, walks = np.int64(self.blueprint.seed), np.int64(first), np.int64((last - first) * self._walkers)
+        taken = gpu().to_device(np.zeros(1, np.int64))
+        with compiling_for_gpu():
+            self._deal[self._shape](self._game, self._keys, self._base, self._cuts, seed, begin, walks, *self._dealt)
+            self._kernel[self._shape](self._game, self._keys, self._table, self._base, self._cuts, seed, begin, walks,
+                                      *self._dealt, self._like, taken, out)  # fmt: skip
 
     def halve(self) -> None:
         """Halve regrets and averages."""
@@ -376,9 +393,11 @@ class GpuWalks:
         self._current = True
 
 
-def _shape() -> tuple[int, int]:
-    """(blocks, threads of each) that fill a GPU."""
-    return (2, 2) if SIMULATED else (gpu().get_current_device().MULTIPROCESSOR_COUNT * BLOCKS, THREADS)
+def _shapes() -> list[tuple[int, int]]:
+    """(blocks, threads of each) that fill a GPU, to be tried."""
+    if SIMULATED:
+        return [(2, 2), (3, 1)]
+    return [(gpu().get_current_device().MULTIPROCESSOR_COUNT * blocks, THREADS) for blocks in BLOCKS]
 
 
 def _threads() -> int:

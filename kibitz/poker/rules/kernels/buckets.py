@@ -22,7 +22,6 @@ from kibitz.cards.kernels.ranking import value_of, with_card
 from kibitz.core.devices import by_device
 from kibitz.core.jit import FOUR, ONE, THREE, TWO, U64, kernel, part
 from kibitz.core.random import GOLDEN, NONE
-from kibitz.games.kernels.dispatch import register
 
 RAW, ISOMORPHIC, RANKS, BUCKETS = 0, 1, 2, 3  # kinds of views
 MOST_ROUNDS = 4  # of a definition
