@@ -28,7 +28,15 @@ DRAWN = 1024  # boards that are drawn at a time
 def pcs(weights: str = "linear") -> Callable[[Task, str], Pcs]:
     if weights not in ("linear", "uniform"):
         raise SpecError(f"weights={weights}: choose linear (iteration t has weight t) or uniform")
-    return lambda task, spec: Pcs(task, spec, weights == "linear")
+
+    def made(task: Task, spec: str) -> Pcs:
+        if task.device == "cpu":
+            return Pcs(task, spec, weights == "linear")
+        from kibitz.poker.sampled.gpu import GpuPcs
+
+        return GpuPcs(task, spec, weights == "linear")
+
+    return made
 
 
 def _form(task: Task) -> ViewForm:
@@ -187,12 +195,14 @@ class Pcs:
             row = np.zeros((len(self.form.buckets), hands.row.shape[2]), np.uint32)
             seen = SeenRows(row, np.zeros(len(row), np.int64))
             gather(hands.row, number, seen.row, seen.count)
-            # One of the boards that may come stands for all: as many as there are, for those that leave a pair of
-            # hands alone.
-            left, new = len(self.boards.deck) - sum(self.boards.board[:level]), self.boards.board[level]
-            times = math.comb(left, new) / math.comb(left - 2 * self.hole, new)
-            ready.append((hands._replace(copies=np.array([times])), seen))
+            ready.append((hands._replace(copies=np.array([self._times(level)])), seen))
         return ready
+
+    def _times(self, level: int) -> float:
+        """One of the boards that may come stands for all: as many as there are, for those that leave a pair of hands
+        alone."""
+        left, new = len(self.boards.deck) - sum(self.boards.board[:level]), self.boards.board[level]
+        return math.comb(left, new) / math.comb(left - 2 * self.hole, new)
 
     # Iterations
 

@@ -93,7 +93,7 @@ extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
     const int* __restrict__ board_above, const real* __restrict__ roots, const real* __restrict__ his,
     const real* __restrict__ mine, const long long* __restrict__ his_begin, const long long* __restrict__ my_begin,
     const real* __restrict__ stake, const int* __restrict__ groups, const int count, const int first, const int places,
-    real* slots, const long long slot, const real* __restrict__ after, const int* __restrict__ exits) {{
+    real* slots, const long long slot, const real* __restrict__ after, const int* __restrict__ exits{arguments}) {{
   extern __shared__ vec room[];
   const int x = threadIdx.x, lane = x % PAIRS * 2, number = blockIdx.y * (WARP / PAIRS) + x / PAIRS;
   const bool live = number < count;
@@ -211,6 +211,8 @@ extern "C" __global__ void even(
 class Writer:
     """Writes the code of one shape for one seat. `played`: the seat plays its strategy, else it answers at its best."""
 
+    arguments = ""  # more of them, of a part
+
     def __init__(self, shape: Shape, seat: int, played: bool, of: CudaRound, name: str) -> None:
         self.shape, self.seat, self.other, self.played, self.of, self.name = shape, seat, 1 - seat, played, of, name
         self.parts = plan_of(shape, seat)
@@ -231,8 +233,8 @@ class Writer:
         rows, name = ("his_rows", "row") if seat == self.other else ("my_rows", "mine_row")
         for source, offset, width in sorted({(p.source, p.offset, p.width) for p in map(self._place, led)}):
             row = self.of.row[source].replace("PLACE", at)
-            yield (f"const real* const {name}{source} = {rows} + {offset * WIDE}u + (unsigned long long){row} * "
-                   f"{width * WIDE}u;")  # fmt: skip
+            yield (f"const real* const {name}{source}_{offset} = {rows} + {offset * WIDE}u + (unsigned long long){row} "
+                   f"* {width * WIDE}u;")  # fmt: skip
 
     def _place(self, node: int) -> ActionRows:
         place = self.shape.place[node]
@@ -248,7 +250,7 @@ class Writer:
         yield from self._rows(self.other, led, at)
         for node in led:
             above, place = self._reach(self.shape.parent[node]), self._place(node)
-            yield f"const vec v{node} = {above} * load(row{place.source} + {place.column} * WIDE);"
+            yield f"const vec v{node} = {above} * load(row{place.name} + {place.column} * WIDE);"
 
     def _ends(self, part: Part, folds: bool, shows: bool) -> list[int]:
         ends: list[int] = []
@@ -257,10 +259,11 @@ class Writer:
         return ends
 
     def _read(self, lines: list[str], names: list[str], indent: str = "    ") -> str:
-        """What is made of some hands, and read the next ones, which are there when they are asked for."""
+        """What is made of some hands, and read the next ones, which are there when they are asked for. names: of what
+        is made, vectors unless a type goes before."""
         cards = ["one[u] = h[u].x & 65535u;", "other[u] = h[u].x >> 16;"]
         pieces = [f"{indent}unsigned int one[{STEP}], other[{STEP}];"]
-        pieces += [f"{indent}vec {name}[{STEP}];" for name in names]
+        pieces += [f"{indent}{name if ' ' in name else f'vec {name}'}[{STEP}];" for name in names]
         pieces += [self._each([*cards, *lines], indent), self._each(["h[u] = hand[next_at + u];"], indent)]
         return "\n".join(pieces)
 
@@ -303,7 +306,7 @@ class Writer:
         }
         return PART.format(
             name=f"{self.name}_{number}", terms=len(terms), step=STEP, prologue=self._prologue(part),
-            card_bytes=self.of.card_bytes, blocks=BLOCKS,
+            card_bytes=self.of.card_bytes, blocks=BLOCKS, arguments=self.arguments,
             load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]),
             add_first=self._each(self._add([*range(len(terms))])),
             body=(RUNNING if part.runs else STANDING).format(**fields),
@@ -354,7 +357,7 @@ class Writer:
             for node in self._own(part):
                 kept.append(f"m{node}")
                 place = self._place(node)
-                load.append(f"m{node}[u] = load(mine_row{place.source} + {place.column} * WIDE);")
+                load.append(f"m{node}[u] = load(mine_row{place.name} + {place.column} * WIDE);")
         for node in self._exits(part):
             kept.append(f"x{node}")
             sides = (f"to{node}_{k} < 0 ? 0 : from{node}_{k}[(at + u) * WIDE]" for k in (0, 1))
