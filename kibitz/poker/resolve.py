@@ -87,8 +87,6 @@ def within_buckets(
     buckets = hand_buckets(rules.definition, source)
     if not sampled and buckets.perfect_recall:
         return bucket_form(rules, buckets, device, tell)
-    if device != "cpu":
-        raise SolverError("sampled boards are computed on the CPU: leave --device out")
     return ViewForm(rules, [buckets])
 
 

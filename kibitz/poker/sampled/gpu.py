@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.core.compiling import aside
 from kibitz.core.errors import SolverError
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.sampled.cuda import ADD, LEARN, LIFT, LearningShape, LearningWriter, learning_shapes
@@ -304,9 +305,13 @@ class GpuPcs(CudaModules, Pcs):
 
     # Iterations
 
+    def _set_up(self) -> None:
+        """Compile, and send what is learnt."""
+        with aside():
+            assert len(self._tables) == len(self._nodes) == len(self._learnt[0]) and self._drawn_boards
+
     def step(self, count: int) -> None:
-        if self._copied is not None:
-            self._copied.synchronize()
+        self._set_up()
         end = self.iteration + count
         while self.iteration < end:
             most = min(self.most, 1 + self.iteration // GROWTH)

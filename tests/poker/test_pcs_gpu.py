@@ -1,0 +1,216 @@
+"""Public chance sampling on a GPU against that on cores. Where there is no GPU the same source runs as plain C++."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bucketed import FOUR_ROUNDS, SMALL, random_buckets, random_probabilities, rules, two_views
+from cuda_on_cores import COMPILER, OnCores
+from typer.testing import CliRunner
+
+import kibitz
+from kibitz.cli import app
+from kibitz.core.errors import SolverError
+from kibitz.poker.bucketed.build import bucket_form
+from kibitz.poker.bucketed.device import Device
+from kibitz.poker.sampled import gpu
+from kibitz.poker.sampled.form import Frozen, ViewForm
+from kibitz.poker.sampled.gpu import GpuPcs
+from kibitz.poker.sampled.pcs import Pcs
+from kibitz.poker.whole import plan
+from kibitz.solvers import RunOptions, Task
+from kibitz.solvers.checkpoints import SolverRun
+from kibitz.solvers.progress import RunState
+
+SLOW = ("rhode island of 4 ranks", "turn hold'em of 10 cards", "river hold'em of 10 cards")
+GAMES = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in (*SMALL, *FOUR_ROUNDS)]
+compiles = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+
+
+def _there():
+    try:
+        Device("gpu")
+    except SolverError:
+        return False
+    return True
+
+
+THERE = _there()
+
+
+class PcsOnCores(OnCores, GpuPcs):
+    """The source for a GPU, compiled for a core."""
+
+    def __init__(self, task, folder, dtype=np.float64, linear=True, batch=512):
+        self.folder = folder
+        super().__init__(task, "pcs", linear, dtype, Device("cpu"), batch)
+
+
+def on_gpu(task, folder, dtype=np.float64, linear=True, batch=512):
+    return GpuPcs(task, "pcs", linear, dtype, Device("gpu"), batch)
+
+
+def game_of(name, fixed):
+    """Two views, and nodes that are frozen: fixed(form) says which, or none are."""
+    form = two_views(name)[0]
+    if fixed is None:
+        return form, random_probabilities(form, 5)
+    probabilities = random_probabilities(form, 5)
+    frozen = Frozen(fixed(form), lambda node: form.at(probabilities, node), "some")
+    return ViewForm(form.game, form.buckets, form.of_node, frozen), probabilities
+
+
+def some_nodes(form):
+    return np.random.default_rng(9).random(len(form.betting)) < 0.4
+
+
+def outside_of_a_part(form):
+    """An expert for the betting after a first raise: segments that lead nowhere are left out."""
+    return np.array([text[:1] != "r" for text in form.betting.text])
+
+
+def same(one, two, rtol):
+    for name, wanted in two.state.items():
+        found = one.state[name]
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=rtol, atol=rtol * max(1e-12, np.abs(wanted).max()))
+
+
+def step_alike(made, folder, name, fixed, dtype=np.float64, rtol=1e-12, linear=True):
+    form, first = game_of(name, fixed)
+    task = Task(None, form, None, first, 3, 1)
+    cores, other = Pcs(task, "pcs", linear, dtype), made(task, folder, dtype, linear)
+    for solver in (cores, other):
+        solver.iteration = 6  # so that weights are not 1
+        solver.step(1)
+    same(other, cores, rtol)
+    learnt = cores.average[0].max() + cores.average[1].max()
+    assert learnt > 0
+    np.testing.assert_allclose(other.probabilities(), cores.probabilities(), rtol=1e-4, atol=1e-5)
+
+
+@compiles
+@pytest.mark.parametrize("fixed", [None, some_nodes])
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.some(3)
+def test_a_step_learns_what_the_kernels_learn(name, fixed, tmp_path, monkeypatch):
+    monkeypatch.setattr(plan, "MOST_TERMS", 2)
+    step_alike(PcsOnCores, tmp_path, name, fixed)
+
+
+@compiles
+def test_an_expert_learns_what_it_learns_on_cores(tmp_path):
+    step_alike(PcsOnCores, tmp_path, "leduc", outside_of_a_part, np.float32, 1e-6, linear=False)
+
+
+def batch_sums(made, folder, name, seat, dtype=np.float64, rtol=1e-10):
+    """A batch learns what its boards would, each from the same strategies: the other seat is frozen."""
+    form, first = game_of(name, lambda form: form.betting.turn == 1 - seat)
+    task = Task(None, form, None, first, 3, 2)
+    batch, count, begins = made(task, folder, dtype), 100, 1990
+    batch.iteration = begins
+    batch.step(count)
+    cores = Pcs(task, "pcs", True)
+    before = cores.regret[seat].copy()
+    regret, average = before.astype(np.float64), np.zeros(len(before))
+    for at in range(begins, begins + count):
+        cores.regret[seat][:], cores.average[seat][:], cores.iteration = before, 0.0, at
+        cores.step(1)
+        regret += cores.regret[seat].astype(np.float64) - before
+        average += cores.average[seat]
+    rtol = max(rtol, 1e-5)  # of what the processor learns in single precision
+    np.testing.assert_allclose(batch.state[f"regret{seat}"], regret, rtol=rtol, atol=rtol * np.abs(regret).max())
+    np.testing.assert_allclose(batch.state[f"average{seat}"], average, rtol=rtol, atol=rtol * np.abs(average).max())
+
+
+@compiles
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_batch_learns_what_its_boards_do(seat, tmp_path):
+    batch_sums(PcsOnCores, tmp_path, "leduc", seat)
+
+
+@compiles
+def test_batches_grow_and_end_where_they_should(tmp_path, monkeypatch):
+    form = two_views("kuhn")[0]
+    solver = PcsOnCores(Task(None, form, None, None, 1, 1), tmp_path, np.float32, batch=20)
+    sizes = []
+    batch = solver._batch
+    monkeypatch.setattr(solver, "_batch", lambda count: (sizes.append((solver.iteration, count)), batch(count)))
+    for count in (1, 2, 97, 900):
+        solver.step(count)
+    assert solver.iteration == 1000 and sum(size for _, size in sizes) == 1000
+    assert all(size <= min(20, 1 + done // gpu.GROWTH) for done, size in sizes) and max(sizes)[1] > 15
+
+
+@compiles
+def test_each_device_goes_on_where_the_other_was(tmp_path):
+    form = two_views("leduc")[0]
+    task = Task(None, form, None, None, 2, 1)
+    cores, saved = Pcs(task, "pcs", True), tmp_path / "a.checkpoint"
+    cores.step(40)
+    SolverRun(cores, form, RunState()).save(saved)
+    (tmp_path / "code").mkdir()
+    other = PcsOnCores(task, tmp_path / "code", np.float32)
+    other.step(3)  # of another run
+    SolverRun(other, form, RunState()).restore(saved, 2)
+    assert other.iteration == 40
+    same(other, cores, 0.0)
+    for solver in (cores, other):
+        solver.step(1)
+    same(other, cores, 1e-5)
+    other.step(60)
+    SolverRun(other, form, RunState()).save(tmp_path / "b.checkpoint")
+    back = Pcs(task, "pcs", True)
+    SolverRun(back, form, RunState()).restore(tmp_path / "b.checkpoint", 2)
+    same(back, other, 0.0)
+    assert (back.probabilities() == other.probabilities()).all() and back.iteration == 101
+
+
+@compiles
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["leduc", "turn hold'em of 10 cards"])
+def test_batches_go_where_full_cfr_goes(name, tmp_path):
+    poker = rules(name)
+    buckets, _ = random_buckets(poker, 3, 1)
+    full, task = bucket_form(poker, buckets), Task(None, ViewForm(poker, [buckets]), None, None, 0, 2)
+    cores, other = Pcs(task, "pcs", True), PcsOnCores(task, tmp_path, np.float32)
+    gaps = []
+    for solver in (cores, other):
+        solver.step(4000)
+        gaps.append(full.measure(solver.probabilities()).nash_conv)
+    assert gaps[1] < 1.5 * gaps[0] and gaps[1] < 0.01 * full.scale
+
+
+# In words
+
+
+@pytest.mark.skipif(THERE, reason="there is a GPU")
+def test_without_a_gpu_there_is_a_sentence():
+    with pytest.raises(SolverError, match="leave out --device"):
+        kibitz.solve("poker(file=leduc)", "pcs", abstraction="percentile(2)", run=RunOptions(device="gpu"))
+    order = ["solve", "poker(file=leduc)", "--abstraction", "percentile(2)", "--solver", "pcs", "--device", "gpu"]
+    told = CliRunner().invoke(app, order)
+    assert told.exit_code == 2 and "leave out --device" in " ".join(told.output.split())
+
+
+def test_too_little_memory_is_said_before_the_start(tmp_path, monkeypatch):
+    monkeypatch.setattr(Device, "free", lambda self: 1000)
+    with pytest.raises(SolverError, match=r"GB of the GPU's memory, and 0.0 GB may be used: take fewer buckets"):
+        PcsOnCores(Task(None, two_views("leduc")[0], None, None, 0, 1), tmp_path)
+
+
+# With a GPU
+
+
+@pytest.mark.skipif(not THERE, reason="needs a GPU and CuPy")
+@pytest.mark.parametrize("fixed", [None, some_nodes, outside_of_a_part])
+@pytest.mark.parametrize("name", [*SMALL, *FOUR_ROUNDS])
+def test_a_gpu_learns_the_same(name, fixed):
+    for dtype, rtol in ((np.float64, 1e-12), (np.float32, 2e-6)):
+        step_alike(on_gpu, None, name, fixed, dtype, rtol)
+
+
+@pytest.mark.skipif(not THERE, reason="needs a GPU and CuPy")
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_gpu_sums_over_a_batch(seat):
+    batch_sums(on_gpu, None, "turn hold'em of 10 cards", seat)
