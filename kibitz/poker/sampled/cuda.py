@@ -12,11 +12,12 @@ by the seat's reach through frozen rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kibitz.poker.whole.cuda import WIDE, CudaRound, Writer
+from kibitz.poker.whole.cuda import BLOCKS, KERNEL, PARAMETERS, WIDE, CudaRound, Writer
 from kibitz.poker.whole.plan import EXIT, ActionRows, Part, Shape
 
 LEARN = """
@@ -24,7 +25,8 @@ typedef {real} real;
 #define WIDE {wide}
 extern "C" __global__ void learn(
     const long long* __restrict__ begin, const long long* __restrict__ gain_begin, const int* __restrict__ rows,
-    const int* __restrict__ counts, real* regret, real* average, real* strategy, real* gains, const int threads) {{
+    const int* __restrict__ counts, real* __restrict__ regret, real* __restrict__ average, real* __restrict__ strategy,
+    real* __restrict__ gains, const int threads, const int all) {{
   const int node = blockIdx.x, count = counts[node];
   const long long size = (long long)rows[node] * WIDE;
   for (long long at = (long long)blockIdx.y * blockDim.x + threadIdx.x; at < size; at += threads) {{
@@ -32,6 +34,9 @@ extern "C" __global__ void learn(
     const long long first = (begin[node] + row * count) * WIDE + lane;
     real* const gain = gains + (gain_begin[node] + row * (count + 1)) * WIDE + lane;
     const real reach = gain[count * WIDE];
+    bool seen = all || reach != 0;
+    for (int a = 0; a < count; a++) seen = seen || gain[a * WIDE] != 0;
+    if (!seen) continue;  // the row of no hand on a board of the batch
     gain[count * WIDE] = 0;
     real whole = 0;
     for (int a = 0; a < count; a++) {{
@@ -63,7 +68,8 @@ __device__ __forceinline__ void add_to(real* at, vec amount) {
 }
 """
 
-# What hands are worth on the board before. One of the boards that may come stands for `times` of them.
+# What hands are worth on the board before. One of the boards that may come stands for `times` of them; boards that
+# continue the same one are weighed.
 LIFT = """
 extern "C" __global__ void lift(
     const unsigned short* __restrict__ where, const real* __restrict__ values, const int places, const int filled,
@@ -75,6 +81,21 @@ extern "C" __global__ void lift(
   const long long group = (long long)board * GROUPS + g;
   out[(group * filled + i) * WIDE + lane] =
       place == 65535u ? 0 : times * values[(group * places + place) * WIDE + lane];
+}
+
+extern "C" __global__ void lift_weighed(
+    const unsigned short* __restrict__ where, const real* __restrict__ values, const int places, const int filled,
+    const real times, const real* __restrict__ weights, const real* __restrict__ whole, const int boards, real* out) {
+  const int at = blockIdx.x * blockDim.x + threadIdx.x, i = at / WIDE, lane = at % WIDE, g = blockIdx.y;
+  if (i >= ABOVE) return;
+  real sum = 0;
+  _Pragma("unroll 8")
+  for (int board = 0; board < boards; board++) {
+    const unsigned int place = where[(long long)board * ABOVE + i];
+    const long long group = (long long)board * GROUPS + g;
+    if (place != 65535u) sum += weights[board] * values[(group * places + place) * WIDE + lane];
+  }
+  out[((long long)g * filled + i) * WIDE + lane] = times * sum / whole[0];
 }
 """
 
@@ -141,17 +162,53 @@ def learning_shapes(betting: Any, deciding: Any, rows: Sequence[int]) -> dict[Le
     return shapes
 
 
+def waves_of(parts: list[Part]) -> list[list[int]]:
+    """The parts that run at the same time, those first that read nothing. Each is given a slot of its own, so that none
+    writes where another reads; that of the root is slot 0."""
+    wave: dict[int, int] = {}
+    slot = {part.root: 0 if k + 1 == len(parts) else k + 1 for k, part in enumerate(parts)}
+    for part in parts:
+        wave[part.root] = 1 + max((wave[root] for root in part.reads), default=-1)
+        part.slot, part.reads = slot[part.root], {root: slot[root] for root in part.reads}
+    waves: list[list[int]] = [[] for _ in range(1 + max(wave.values()))]
+    for k, part in enumerate(parts):
+        waves[wave[part.root]].append(k)
+    return waves
+
+
 class LearningWriter(Writer):
     """Writes the code of one shape for the seat that learns. frozen: whether rows of the game are."""
 
     shape: LearningShape
-    arguments = """,
+    parameters = f"""{PARAMETERS},
     const real* __restrict__ own_roots, const real* __restrict__ fixed_roots, const real* __restrict__ weights,
-    const long long* __restrict__ gain_begin, real* gains"""
+    const long long* __restrict__ gain_begin, const int* __restrict__ lanes, real* gains"""
 
     def __init__(self, shape: LearningShape, seat: int, of: CudaRound, name: str, frozen: bool) -> None:
         super().__init__(shape, seat, True, of, name)
         self.frozen = frozen
+        self.waves = waves_of(self.parts)
+
+    @property
+    def slots(self) -> int:
+        return len(self.parts)
+
+    def shared_bytes(self, wave: int) -> int:
+        return max(self.of.shared_bytes(self.parts[k]) for k in self.waves[wave])
+
+    def source(self) -> str:
+        """The kernels `name`_open, if betting goes on, and `name`_wave0, _wave1 and so on, in order."""
+        names = ", ".join(re.findall(r"(\w+)(?:,|$)", self.parameters))
+        waves = []
+        for number, wave in enumerate(self.waves):
+            calls = "".join(f"  if (blockIdx.z == {z}) {self.name}_{k}({names});\n" for z, k in enumerate(wave))
+            kernel = KERNEL.format(blocks=BLOCKS)
+            waves.append(f"\n{kernel} {self.name}_wave{number}{self.parameters}) {{\n{calls}}}\n")
+        return "".join(self._part(k, part) for k, part in enumerate(self.parts)) + "".join(waves) + self.opening()
+
+    def _kind(self) -> str:
+        """A function: parts that do not wait for one another run side by side, in a kernel of a wave."""
+        return "__device__ __forceinline__ void"
 
     # The seat's own reach: through rows that learn, and through those that are frozen
 
@@ -188,7 +245,8 @@ class LearningWriter(Writer):
         if self.frozen:
             lines.append("  " + FIXED.format(above=ABOVE_HERE))
         lines += ["  const vec weight = two(weights[board], weights[board]);",
-                  "  real* const gained = gains + gain_begin[g] * WIDE + lane;"]  # fmt: skip
+                  "  real* const gained = gains + gain_begin[g] * WIDE + lane;",
+                  "  const bool learns = live && lane < lanes[g];"]  # fmt: skip
         return "\n".join(lines)
 
     def _value(self, part: Part) -> tuple[list[str], list[str], list[str]]:
@@ -208,7 +266,7 @@ class LearningWriter(Writer):
             if self.frozen:
                 kept.append(f"fixed{node}")
                 load.append(f"fixed{node}[u] = {self._mine(node, False)};")
-        value.append("if (live && held[u]) {")
+        value.append("if (learns && held[u]) {")
         for node in learning:
             value += self._gain(node)
         value.append("}")

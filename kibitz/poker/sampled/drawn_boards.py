@@ -38,10 +38,6 @@ class BatchHands:
     def part(self, low: int, high: int) -> BatchHands:
         return BatchHands(*(each[low:high] for each in vars(self).values()))
 
-    def times(self, count: int, xp: Any) -> BatchHands:
-        """One board, so many times."""
-        return BatchHands(*(xp.repeat(each, count, axis=0) for each in vars(self).values()))
-
 
 def joined(parts: list[BatchHands], xp: Any) -> BatchHands:
     """Boards one behind the other, with as many places as the largest needs."""
@@ -54,6 +50,11 @@ def joined(parts: list[BatchHands], xp: Any) -> BatchHands:
             at += len(each)
         made.append(whole)
     return BatchHands(*made)
+
+
+def rounds_without_cards(boards: Boards) -> int:
+    """Rounds before the first cards of the board."""
+    return sum(1 for level in range(len(boards.board)) if not sum(boards.board[: level + 1]))
 
 
 def hands_above(boards: Boards, hole: int, level: int) -> int:
@@ -98,8 +99,7 @@ class DrawnBoards:
         self._chains, self._ahead = chains, max(LEAST_AHEAD, 2 * threads)
         self._pool, self._threads = ThreadPoolExecutor(threads), threading.local()
         self._chunks: dict[int, Future[list[BatchHands]]] = {}
-        # Before the first cards there is but one board.
-        self._same = sum(1 for level in range(len(boards.board)) if not sum(boards.board[: level + 1]))
+        self._same = rounds_without_cards(boards)  # in which there is but one board
         chain = [np.zeros(1, np.int64)] * self._same
         self._first = [self._packed(level, chain).sent(xp) for level in range(self._same)]
 
@@ -124,8 +124,8 @@ class DrawnBoards:
         self._threads.stream.synchronize()
 
     def batch(self, begin: int, end: int) -> tuple[list[BatchHands], Any]:
-        """(by round the hands on the boards of iterations begin to end - 1; what must not be let go before they have
-        been put together)."""
+        """(by round the hands on the boards of iterations begin to end - 1, or on the one board before the first cards;
+        what must not be let go before they have been put together)."""
         first, last = begin // CHUNK, (end - 1) // CHUNK
         for k in list(self._chunks):
             if not first <= k <= last + self._ahead:
@@ -137,7 +137,7 @@ class DrawnBoards:
         for k in range(first, last + 1):
             low, high = max(begin, k * CHUNK) - k * CHUNK, min(end, (k + 1) * CHUNK) - k * CHUNK
             pieces.append([each.part(low, high) for each in self._chunks[k].result()])
-        rounds = [each.times(end - begin, self.xp) for each in self._first]
+        rounds = [*self._first]
         rounds += [joined([piece[k] for piece in pieces], self.xp) for k in range(len(self.boards.rounds) - self._same)]
         return rounds, pieces
 

@@ -2,7 +2,7 @@
 of the game (`cuda.py`).
 
 A batch of boards is gone through for one seat, whose rows then learn; then for the other. Batches are small at first,
-as early strategies change fast, and never more than a sixteenth of the boards so far. Regrets and averages are those of
+as early strategies change fast, and never more than a 64th of the boards so far. Regrets and averages are those of
 `pcs.py`, in the same places, so either resumes what the other began. Threads add side by side, so a run is not
 reproducible to the byte.
 """
@@ -21,15 +21,15 @@ from kibitz.core.compiling import aside
 from kibitz.core.errors import SolverError
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.sampled.cuda import ADD, LEARN, LIFT, LearningShape, LearningWriter, learning_shapes
-from kibitz.poker.sampled.drawn_boards import BatchHands, DrawnBoards, hands_above
+from kibitz.poker.sampled.drawn_boards import BatchHands, DrawnBoards, hands_above, rounds_without_cards
 from kibitz.poker.sampled.pcs import Pcs
 from kibitz.poker.whole.cuda import PAIRS, STEP, WARP, WIDE, CudaRound, filled, prelude
 from kibitz.poker.whole.gpu import CudaModules, betting_tables
 from kibitz.poker.whole.plan import EXIT
 from kibitz.solvers import Task
 
-MOST_BATCH = 512  # boards
-GROWTH = 16  # a batch is at most this part of the boards so far
+MOST_BATCH = 128  # boards
+GROWTH = 64  # a batch is at most this part of the boards so far: with 16 strategies learn too seldom
 SHARE = 0.85  # of free memory that is taken at most
 THREADS = 256
 ROW_BLOCKS = 4096  # of threads that go through the rows of a node
@@ -44,6 +44,7 @@ class LearningTables:
     stake: Any  # [G, N, WIDE]
     begin: tuple[Any, Any]  # int64[G]  by seat: where the rows of a group begin, in WIDE
     gain_begin: Any  # int64[G]  where its gains begin
+    lanes: Any  # int32[G]  lanes in use
     exits: Any  # int32[G, N, WIDE]  the lane of the next round; -1: none
     kinds: list[tuple[LearningWriter, Any]]  # by shape: its code, int32[groups of the shape]
     module: Any
@@ -117,10 +118,8 @@ class GpuPcs(CudaModules, Pcs):
 
     def _slots(self, level: int) -> int:
         of = self._round(level)
-        return 1 + max(
-            part.slot for shape in self._shapes[level] for seat in (0, 1)
-            for part in LearningWriter(shape, seat, of, "", self._frozen).parts
-        )  # fmt: skip
+        return max(LearningWriter(shape, seat, of, "", self._frozen).slots
+                   for shape in self._shapes[level] for seat in (0, 1))  # fmt: skip
 
     @cached_property
     def _gains_size(self) -> int:
@@ -188,13 +187,14 @@ class GpuPcs(CudaModules, Pcs):
             (LearningWriter(shape, seat, of, f"b{k}", self._frozen), xp.asarray(np.array(groups, np.int32)))
             for k, (shape, groups) in enumerate(self._shapes[level].items())
         ]
+        lanes = np.array([len(self.lanes.groups.lanes[g]) for g in self.lanes.of_round(level)], np.int32)
         single = f"#define SINGLE {int(of.real == 'float')}\n"
         module = self._compile(single + prelude(of) + ADD + LIFT + "".join(writer.source() for writer, _ in kinds))
         if self.device.on_gpu:
             module.compile()  # now, by this thread
         return LearningTables(
             of, xp.asarray(stake), (xp.asarray(begin[0]), xp.asarray(begin[1])),
-            xp.asarray(self._gain_begins[seat][level]), xp.asarray(exits), kinds, module,
+            xp.asarray(self._gain_begins[seat][level]), xp.asarray(lanes), xp.asarray(exits), kinds, module,
         )  # fmt: skip
 
     @cached_property
@@ -231,11 +231,12 @@ class GpuPcs(CudaModules, Pcs):
         gains = self.xp.zeros(self._gains_size * WIDE, self.dtype)
         learnt = regret, average, strategy, gains
         for seat in (0, 1):
-            self._learn(seat, self._nodes[seat].all, learnt)
+            self._learn(seat, self._nodes[seat].all, learnt, True)
         return learnt
 
-    def _learn(self, seat: int, nodes: tuple[Any, ...], learnt: Any) -> None:
-        """Add the gains of a seat's rows to what they have learnt, and work out their strategies."""
+    def _learn(self, seat: int, nodes: tuple[Any, ...], learnt: Any, every: bool = False) -> None:
+        """Add the gains of a seat's rows to what they have learnt, and work out their strategies: of rows that have
+        gains, or of every row."""
         regret, average, strategy, gains = learnt
         of = self._nodes[seat]
         if not len(nodes[0]):
@@ -243,7 +244,8 @@ class GpuPcs(CudaModules, Pcs):
         blocks = min(ROW_BLOCKS, -(-of.most * WIDE // THREADS))
         self._function(of, "learn")(
             (len(nodes[0]), blocks), (THREADS,),
-            (*nodes, regret[seat], average[seat], strategy[seat], gains, np.int32(blocks * THREADS)),
+            (*nodes, regret[seat], average[seat], strategy[seat], gains, np.int32(blocks * THREADS),
+             np.int32(every)),
         )  # fmt: skip
 
     def _fetch(self) -> None:
@@ -269,6 +271,11 @@ class GpuPcs(CudaModules, Pcs):
         return super().probabilities()
 
     # Boards
+
+    @property
+    def _same(self) -> int:
+        """Rounds before the first cards, in which there is but one board."""
+        return rounds_without_cards(self.boards)
 
     @cached_property
     def _drawn_boards(self) -> DrawnBoards:
@@ -298,7 +305,7 @@ class GpuPcs(CudaModules, Pcs):
                 continue
             shape = (boards, of.groups, of.above + 1, WIDE)
             roots.append([xp.zeros(shape, self.dtype) for _ in range(kinds)])
-            above.append(xp.arange(boards, dtype=np.int32))
+            above.append(xp.arange(boards, dtype=np.int32) if level > self._same else xp.zeros(boards, np.int32))
             after.append(xp.zeros((boards, of.groups, filled(of.above), WIDE), self.dtype))
         self._room = BatchRoom(boards, roots, after, above)
         return self._room
@@ -331,58 +338,67 @@ class GpuPcs(CudaModules, Pcs):
         self._kept = kept
         first = self.iteration + 1
         weights = np.arange(first, first + count) if self.linear else np.ones(count)
-        sent = xp.asarray(weights.astype(self.dtype))
+        sent = xp.asarray(weights.astype(self.dtype)), xp.asarray(np.array([weights.sum()], self.dtype))
         room = self._space_for(count)
         for seat in (0, 1):
             if not len(self._nodes[seat].moving[0]):
                 continue
             tables = self._tables[seat]
             for level in range(self.last):
-                self._down(tables[level], rounds[level], seat, room, level, count)
+                self._down(tables[level], rounds[level], seat, room, level)
             for level in range(self.last, -1, -1):
-                self._up(tables[level], rounds[level], seat, room, level, count, sent)
+                self._up(tables[level], rounds[level], seat, room, level, sent)
             self._learn(seat, self._nodes[seat].moving, learnt)
         self.iteration += count
         self._ahead = True
 
-    def _down(self, tables: LearningTables, on: BatchHands, seat: int, room: BatchRoom, level: int, count: int) -> None:
+    def _down(self, tables: LearningTables, on: BatchHands, seat: int, room: BatchRoom, level: int) -> None:
         """Reaches at the roots of the next round."""
         strategy, here, there = self._learnt[2], room.roots[level], room.roots[level + 1]
         for writer, groups in tables.kinds:
             if EXIT in writer.shape.turn:
                 self._function(tables, f"{writer.name}_open")(
-                    (-(-tables.of.hands * PAIRS // THREADS), len(groups), count), (THREADS,),
+                    (-(-tables.of.hands * PAIRS // THREADS), len(groups), len(on.sizes)), (THREADS,),
                     (on.hands, on.extra, room.above[level], np.int32(on.hands.shape[1]), here[0], here[1], here[-1],
                      strategy[1 - seat], strategy[seat], tables.begin[1 - seat], tables.begin[seat], groups,
                      tables.exits, there[0], there[1], there[-1]),
                 )  # fmt: skip
 
     def _up(
-        self, tables: LearningTables, on: BatchHands, seat: int, room: BatchRoom, level: int, count: int, weights: Any
+        self, tables: LearningTables, on: BatchHands, seat: int, room: BatchRoom, level: int, weights: tuple[Any, Any]
     ) -> None:
-        """What hands of a seat are worth in a round, and what rows gain; then, what hands are worth before it."""
-        of, places, (_, _, strategy, gains) = tables.of, on.hands.shape[1], self._learnt
+        """What hands of a seat are worth in a round, and what rows gain; then, what hands are worth before it.
+
+        weights: of boards, and their sum, which is the weight of the one board before the first cards.
+        """
+        of, count, places, (_, _, strategy, gains) = tables.of, len(on.sizes), on.hands.shape[1], self._learnt
         slot = count * of.groups * places * WIDE
-        slots = 1 + max(part.slot for writer, _ in tables.kinds for part in writer.parts)
+        slots = max(writer.slots for writer, _ in tables.kinds)
         if slots * slot > len(self._values):
-            self._values = self.xp.empty(0, self.dtype)
+            self._values = self.xp.empty(0, self.dtype)  # let go before more is asked for
             self._values = self.xp.empty(slots * slot, self.dtype)
         roots = room.roots[level]
         after = room.after[level + 1] if level < self.last else roots[0]  # the last boards ask for none
         for writer, groups in tables.kinds:
-            for k, part in enumerate(writer.parts):
-                shared = of.shared_bytes(part)
-                self._function(tables, f"{writer.name}_{k}", shared)(
-                    (count, -(-len(groups) * PAIRS // WARP)), (WARP,),
+            for k, wave in enumerate(writer.waves):
+                shared = writer.shared_bytes(k)
+                self._function(tables, f"{writer.name}_wave{k}", shared)(
+                    (count, -(-len(groups) * PAIRS // WARP), len(wave)), (WARP,),
                     (on.hands, on.extra, on.ends, on.sizes, room.above[level], roots[0], strategy[1 - seat],
                      strategy[seat], tables.begin[1 - seat], tables.begin[seat], tables.stake, groups,
                      np.int32(len(groups)), np.int32(0), np.int32(places), self._values, np.int64(slot), after,
-                     tables.exits, roots[1], roots[-1], weights, tables.gain_begin, gains),
+                     tables.exits, roots[1], roots[-1], weights[int(level < self._same)], tables.gain_begin,
+                     tables.lanes, gains),
                     shared_mem=shared,
                 )  # fmt: skip
-        if level:
-            self._function(tables, "lift")(
-                (-(-of.above * WIDE // THREADS), of.groups, count), (THREADS,),
-                (on.where, self._values, np.int32(places), np.int32(filled(of.above)),
-                 self.dtype.type(self._times(level)), room.after[level]),
-            )  # fmt: skip
+        if not level:
+            return
+        blocks, threads = -(-of.above * WIDE // THREADS), (THREADS,)
+        where = (on.where, self._values, np.int32(places), np.int32(filled(of.above)),
+                 self.dtype.type(self._times(level)))  # fmt: skip
+        if level == self._same:
+            self._function(tables, "lift_weighed")(
+                (blocks, of.groups), threads, (*where, *weights, np.int32(count), room.after[level])
+            )
+        else:
+            self._function(tables, "lift")((blocks, of.groups, count), threads, (*where, room.after[level]))

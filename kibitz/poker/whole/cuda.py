@@ -86,14 +86,16 @@ __device__ __forceinline__ vec load(const real* at) {{ return *(const vec*)at; }
 
 # A hand is four words: bytes of shared memory to its cards (16 bits each), the hand on the board before, two rows; more
 # rows, of those sources that few nodes go by, are in `extra`.
-PART = """
-extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
+PARAMETERS = """(
     const uint4* __restrict__ hands, const unsigned int* __restrict__ extra, const unsigned short* __restrict__ ends,
     const int* __restrict__ sizes,
     const int* __restrict__ board_above, const real* __restrict__ roots, const real* __restrict__ his,
     const real* __restrict__ mine, const long long* __restrict__ his_begin, const long long* __restrict__ my_begin,
     const real* __restrict__ stake, const int* __restrict__ groups, const int count, const int first, const int places,
-    real* slots, const long long slot, const real* __restrict__ after, const int* __restrict__ exits{arguments}) {{
+    real* slots, const long long slot, const real* __restrict__ after, const int* __restrict__ exits"""
+KERNEL = 'extern "C" __global__ void __launch_bounds__(WARP, {blocks})'
+PART = """
+{kind} {name}{parameters}) {{
   extern __shared__ vec room[];
   const int x = threadIdx.x, lane = x % PAIRS * 2, number = blockIdx.y * (WARP / PAIRS) + x / PAIRS;
   const bool live = number < count;
@@ -211,7 +213,7 @@ extern "C" __global__ void even(
 class Writer:
     """Writes the code of one shape for one seat. `played`: the seat plays its strategy, else it answers at its best."""
 
-    arguments = ""  # more of them, of a part
+    parameters = PARAMETERS  # of a part
 
     def __init__(self, shape: Shape, seat: int, played: bool, of: CudaRound, name: str) -> None:
         self.shape, self.seat, self.other, self.played, self.of, self.name = shape, seat, 1 - seat, played, of, name
@@ -284,6 +286,10 @@ class Writer:
 
     # A part
 
+    def _kind(self) -> str:
+        """What a part is: a kernel."""
+        return KERNEL.format(blocks=BLOCKS)
+
     def _part(self, number: int, part: Part) -> str:
         terms = list(part.terms.values())
         seen = [k for k, term in enumerate(terms) if term.shows]
@@ -306,7 +312,7 @@ class Writer:
         }
         return PART.format(
             name=f"{self.name}_{number}", terms=len(terms), step=STEP, prologue=self._prologue(part),
-            card_bytes=self.of.card_bytes, blocks=BLOCKS, arguments=self.arguments,
+            card_bytes=self.of.card_bytes, kind=self._kind(), parameters=self.parameters,
             load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]),
             add_first=self._each(self._add([*range(len(terms))])),
             body=(RUNNING if part.runs else STANDING).format(**fields),
