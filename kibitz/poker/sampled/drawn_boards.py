@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from kibitz.cards.boards import Boards, pairs
 from kibitz.poker.bucketed.weights import ordered, rows_between
 from kibitz.poker.buckets.hand_buckets import HandBuckets
+from kibitz.poker.sampled.cuda import STEP
 from kibitz.poker.sampled.hands import hands_between
-from kibitz.poker.whole.cuda import STEP
 
 CHUNK = 64  # boards that a core makes ready at a time
 LEAST_AHEAD = 16  # chunks
@@ -24,7 +24,7 @@ LEAST_AHEAD = 16  # chunks
 
 @dataclass
 class BatchHands:
-    """The hands on boards of one round, in memory or on the GPU (`pack_hands`). B boards."""
+    """The hands on boards of one round, in memory or on the GPU (`pack_drawn`). B boards."""
 
     hands: Any  # uint32[B, places, 4]
     extra: Any  # uint32[B, places, sources whose rows do not fit there]
@@ -66,7 +66,7 @@ def packed_hands(
     boards: Boards, hole: int, level: int, chain: list[NDArray[np.int64]], sources: list[HandBuckets], card_bytes: int
 ) -> BatchHands:
     """The hands on boards of a round. chain: by round, the boards on the way to each. card_bytes: from card to card."""
-    from kibitz.poker.exact.kernels.packed import most_places, pack_hands
+    from kibitz.poker.sampled.packing import count_places, pack_drawn
 
     here, before = chain[level], chain[max(0, level - 1)]
     size, hands, live, above = len(here), boards.hands(level, hole), boards.live(level), np.arange(len(here))
@@ -78,13 +78,13 @@ def packed_hands(
     rows = np.zeros((len(sources), size, hands), np.uint32)
     for k, source in enumerate(sources):
         rows[k] = rows_between(source, level, before, here, lambda: above, ahead)
-    places, none = int(most_places(tie, STEP)) + STEP, hands_above(boards, hole, level)  # hands are read a step ahead
+    places, none = int(count_places(tie, STEP)) + STEP, hands_above(boards, hole, level)  # hands are read a step ahead
     words, sizes = np.zeros((size, places, 4), np.uint32), np.zeros(size, np.int32)
     extra = np.zeros((size, places, max(0, len(sources) - 2)), np.uint32)
     ends, where = np.zeros((size, places // STEP), np.uint16), np.full((size, none), 65535, np.uint16)
     cards = np.concatenate((pairs(live, hole)[:, [0, hole - 1]], [[live, live]]))
     up = hands_between(boards, hole, level, before, here, above)
-    pack_hands(order, tie, up, rows, cards, card_bytes, STEP, none, words, extra, ends, where, sizes)
+    pack_drawn(order, tie, up, rows, cards, card_bytes, STEP, none, words, extra, ends, where, sizes)
     return BatchHands(words, extra, ends, sizes, where)
 
 

@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 from kibitz.core.compiling import aside
 from kibitz.core.errors import SolverError
 from kibitz.poker.bucketed.device import Device
-from kibitz.poker.sampled.cuda import ADD, LEARN, LIFT, LearningShape, LearningWriter, learning_shapes
+from kibitz.poker.sampled.cuda import ADD, C_NAMES, LEARN, LIFT, PAIRS, STEP, WARP, WIDE, LearningRound, filled
 from kibitz.poker.sampled.drawn_boards import BatchHands, DrawnBoards, hands_above, rounds_without_cards
 from kibitz.poker.sampled.pcs import Pcs
-from kibitz.poker.whole.cuda import PAIRS, STEP, WARP, WIDE, CudaRound, filled, prelude
-from kibitz.poker.whole.gpu import CudaModules, betting_tables
+from kibitz.poker.sampled.writer import LearningShape, LearningWriter, learning_shapes
 from kibitz.poker.whole.plan import EXIT
 from kibitz.solvers import Task
 
@@ -33,14 +32,14 @@ GROWTH = 64  # a batch is at most this part of the boards so far: with 16 strate
 SHARE = 0.85  # of free memory that is taken at most
 THREADS = 256
 ROW_BLOCKS = 4096  # of threads that go through the rows of a node
-_C_NAMES = {4: "float", 8: "double"}
+PLAIN_SHARED = 48 << 10  # bytes of shared memory that need not be asked for
 
 
 @dataclass
 class LearningTables:
     """The betting of a round on the GPU, for the seat that learns."""
 
-    of: CudaRound
+    of: LearningRound
     stake: Any  # [G, N, WIDE]
     begin: tuple[Any, Any]  # int64[G]  by seat: where the rows of a group begin, in WIDE
     gain_begin: Any  # int64[G]  where its gains begin
@@ -72,7 +71,29 @@ class BatchRoom:
     above: list[Any]  # int32[boards]  the board before
 
 
-class GpuPcs(CudaModules, Pcs):
+def betting_tables(
+    betting: Any, of: LearningRound, seat: int
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int32]]:
+    """Of a round (`Betting` of `poker/whole/kernels.py`), for one seat: (stakes [G, N, WIDE]; by seat where the rows of
+    a group begin, [2, G], in WIDE; exits [G, N, WIDE], the lane of the next round or -1)."""
+    stake = np.zeros((of.groups, of.nodes, WIDE), betting.stake.dtype)
+    begin = np.zeros((2, of.groups), np.int64)
+    exits = np.full((of.groups, of.nodes, WIDE), -1, np.int32)
+    for g in range(of.groups):
+        nodes = slice(*betting.group_node[g : g + 2].tolist())
+        stake[g, : nodes.stop - nodes.start] = betting.stake[seat, nodes]
+        for who in (0, 1):
+            led = betting.slot[who, nodes] == np.arange(nodes.stop - nodes.start)
+            led[0] = False
+            begin[who, g] = betting.sequence[who, nodes][led].min() if led.any() else 0
+        for link in range(*betting.group_link[g : g + 2].tolist()):
+            lane, lanes = int(betting.link_lane[link]), int(betting.link_count[link])
+            first = int(betting.link_group[link]) * WIDE + int(betting.link_first[link])
+            exits[g, betting.link_node[link], lane : lane + lanes] = np.arange(first, first + lanes)
+    return stake, begin, exits
+
+
+class GpuPcs(Pcs):
     """`Pcs` on a GPU. What is learnt is copied back where it is asked for."""
 
     def __init__(
@@ -137,14 +158,12 @@ class GpuPcs(CudaModules, Pcs):
 
     # Betting
 
-    def _round(self, level: int) -> CudaRound:
-        beside = max(0, len(self.form.buckets) - 2)
-        row = ("h[u].z", "h[u].w", *(f"more[(PLACE) * EXTRA + {k}]" for k in range(beside)))
+    def _round(self, level: int) -> LearningRound:
         betting, groups = self._rounds[level][0], len(self.lanes.of_round(level))
-        return CudaRound(
+        return LearningRound(
             self.boards.hands(level, self.hole), hands_above(self.boards, self.hole, level), groups,
             int(np.diff(betting.group_node).max()), len(self.lanes.of_round(level + 1)) if level < self.last else 1,
-            self.boards.live(level), self.hole == 2, row, beside, _C_NAMES[self.dtype.itemsize],
+            self.boards.live(level), self.hole == 2, len(self.form.buckets), self.dtype.itemsize,
         )  # fmt: skip
 
     @cached_property
@@ -188,8 +207,7 @@ class GpuPcs(CudaModules, Pcs):
             for k, (shape, groups) in enumerate(self._shapes[level].items())
         ]
         lanes = np.array([len(self.lanes.groups.lanes[g]) for g in self.lanes.of_round(level)], np.int32)
-        single = f"#define SINGLE {int(of.real == 'float')}\n"
-        module = self._compile(single + prelude(of) + ADD + LIFT + "".join(writer.source() for writer, _ in kinds))
+        module = self._compile(of.prelude() + ADD + LIFT + "".join(writer.source() for writer, _ in kinds))
         if self.device.on_gpu:
             module.compile()  # now, by this thread
         return LearningTables(
@@ -197,10 +215,22 @@ class GpuPcs(CudaModules, Pcs):
             xp.asarray(self._gain_begins[seat][level]), xp.asarray(lanes), xp.asarray(exits), kinds, module,
         )  # fmt: skip
 
+    def _compile(self, source: str) -> Any:
+        return self.xp.RawModule(code=source, options=("-std=c++17",))
+
+    def _function(self, tables: Any, name: str, shared: int = 0) -> Any:
+        if name not in tables.functions:
+            function = tables.functions[name] = tables.module.get_function(name)
+            if shared > PLAIN_SHARED:
+                function.max_dynamic_shared_size_bytes = shared
+            if shared:
+                function.preferred_shared_memory_carveout = 100
+        return tables.functions[name]
+
     @cached_property
     def _nodes(self) -> list[LearningNodes]:
         """By seat."""
-        module = self._compile(LEARN.format(real=_C_NAMES[self.dtype.itemsize], wide=WIDE))
+        module = self._compile(LEARN.format(real=C_NAMES[self.dtype.itemsize], wide=WIDE))
         nodes = []
         for seat in (0, 1):
             found, moves = [], []
@@ -215,7 +245,8 @@ class GpuPcs(CudaModules, Pcs):
             both = []
             for wanted in (np.ones(len(moves), np.bool_), np.array(moves, np.bool_)):
                 columns = np.array(found, np.int64).reshape(-1, 4)[wanted].T
-                both.append(tuple(self.xp.asarray(columns[k].astype(np.int64 if k < 2 else np.int32)) for k in range(4)))
+                kinds = np.int64, np.int64, np.int32, np.int32
+                both.append(tuple(self.xp.asarray(columns[k].astype(kind)) for k, kind in enumerate(kinds)))
             nodes.append(LearningNodes(both[0], both[1], max((each[2] for each in found), default=1), module))
         return nodes
 
@@ -384,11 +415,10 @@ class GpuPcs(CudaModules, Pcs):
                 shared = writer.shared_bytes(k)
                 self._function(tables, f"{writer.name}_wave{k}", shared)(
                     (count, -(-len(groups) * PAIRS // WARP), len(wave)), (WARP,),
-                    (on.hands, on.extra, on.ends, on.sizes, room.above[level], roots[0], strategy[1 - seat],
-                     strategy[seat], tables.begin[1 - seat], tables.begin[seat], tables.stake, groups,
-                     np.int32(len(groups)), np.int32(0), np.int32(places), self._values, np.int64(slot), after,
-                     tables.exits, roots[1], roots[-1], weights[int(level < self._same)], tables.gain_begin,
-                     tables.lanes, gains),
+                    (on.hands, on.extra, on.ends, on.sizes, room.above[level], roots[0], roots[1], roots[-1],
+                     strategy[1 - seat], strategy[seat], tables.begin[1 - seat], tables.begin[seat], tables.stake,
+                     groups, np.int32(len(groups)), np.int32(places), self._values, np.int64(slot), after,
+                     tables.exits, weights[int(level < self._same)], tables.gain_begin, tables.lanes, gains),
                     shared_mem=shared,
                 )  # fmt: skip
         if not level:

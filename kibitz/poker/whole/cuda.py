@@ -86,16 +86,14 @@ __device__ __forceinline__ vec load(const real* at) {{ return *(const vec*)at; }
 
 # A hand is four words: bytes of shared memory to its cards (16 bits each), the hand on the board before, two rows; more
 # rows, of those sources that few nodes go by, are in `extra`.
-PARAMETERS = """(
+PART = """
+extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
     const uint4* __restrict__ hands, const unsigned int* __restrict__ extra, const unsigned short* __restrict__ ends,
     const int* __restrict__ sizes,
     const int* __restrict__ board_above, const real* __restrict__ roots, const real* __restrict__ his,
     const real* __restrict__ mine, const long long* __restrict__ his_begin, const long long* __restrict__ my_begin,
     const real* __restrict__ stake, const int* __restrict__ groups, const int count, const int first, const int places,
-    real* slots, const long long slot, const real* __restrict__ after, const int* __restrict__ exits"""
-KERNEL = 'extern "C" __global__ void __launch_bounds__(WARP, {blocks})'
-PART = """
-{kind} {name}{parameters}) {{
+    real* slots, const long long slot, const real* __restrict__ after, const int* __restrict__ exits) {{
   extern __shared__ vec room[];
   const int x = threadIdx.x, lane = x % PAIRS * 2, number = blockIdx.y * (WARP / PAIRS) + x / PAIRS;
   const bool live = number < count;
@@ -213,8 +211,6 @@ extern "C" __global__ void even(
 class Writer:
     """Writes the code of one shape for one seat. `played`: the seat plays its strategy, else it answers at its best."""
 
-    parameters = PARAMETERS  # of a part
-
     def __init__(self, shape: Shape, seat: int, played: bool, of: CudaRound, name: str) -> None:
         self.shape, self.seat, self.other, self.played, self.of, self.name = shape, seat, 1 - seat, played, of, name
         self.parts = plan_of(shape, seat)
@@ -235,8 +231,8 @@ class Writer:
         rows, name = ("his_rows", "row") if seat == self.other else ("my_rows", "mine_row")
         for source, offset, width in sorted({(p.source, p.offset, p.width) for p in map(self._place, led)}):
             row = self.of.row[source].replace("PLACE", at)
-            yield (f"const real* const {name}{source}_{offset} = {rows} + {offset * WIDE}u + (unsigned long long){row} "
-                   f"* {width * WIDE}u;")  # fmt: skip
+            yield (f"const real* const {name}{source} = {rows} + {offset * WIDE}u + (unsigned long long){row} * "
+                   f"{width * WIDE}u;")  # fmt: skip
 
     def _place(self, node: int) -> ActionRows:
         place = self.shape.place[node]
@@ -252,7 +248,7 @@ class Writer:
         yield from self._rows(self.other, led, at)
         for node in led:
             above, place = self._reach(self.shape.parent[node]), self._place(node)
-            yield f"const vec v{node} = {above} * load(row{place.name} + {place.column} * WIDE);"
+            yield f"const vec v{node} = {above} * load(row{place.source} + {place.column} * WIDE);"
 
     def _ends(self, part: Part, folds: bool, shows: bool) -> list[int]:
         ends: list[int] = []
@@ -261,11 +257,10 @@ class Writer:
         return ends
 
     def _read(self, lines: list[str], names: list[str], indent: str = "    ") -> str:
-        """What is made of some hands, and read the next ones, which are there when they are asked for. names: of what
-        is made, vectors unless a type goes before."""
+        """What is made of some hands, and read the next ones, which are there when they are asked for."""
         cards = ["one[u] = h[u].x & 65535u;", "other[u] = h[u].x >> 16;"]
         pieces = [f"{indent}unsigned int one[{STEP}], other[{STEP}];"]
-        pieces += [f"{indent}{name if ' ' in name else f'vec {name}'}[{STEP}];" for name in names]
+        pieces += [f"{indent}vec {name}[{STEP}];" for name in names]
         pieces += [self._each([*cards, *lines], indent), self._each(["h[u] = hand[next_at + u];"], indent)]
         return "\n".join(pieces)
 
@@ -285,10 +280,6 @@ class Writer:
         ]
 
     # A part
-
-    def _kind(self) -> str:
-        """What a part is: a kernel."""
-        return KERNEL.format(blocks=BLOCKS)
 
     def _part(self, number: int, part: Part) -> str:
         terms = list(part.terms.values())
@@ -312,7 +303,7 @@ class Writer:
         }
         return PART.format(
             name=f"{self.name}_{number}", terms=len(terms), step=STEP, prologue=self._prologue(part),
-            card_bytes=self.of.card_bytes, kind=self._kind(), parameters=self.parameters,
+            card_bytes=self.of.card_bytes, blocks=BLOCKS,
             load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]),
             add_first=self._each(self._add([*range(len(terms))])),
             body=(RUNNING if part.runs else STANDING).format(**fields),
@@ -363,7 +354,7 @@ class Writer:
             for node in self._own(part):
                 kept.append(f"m{node}")
                 place = self._place(node)
-                load.append(f"m{node}[u] = load(mine_row{place.name} + {place.column} * WIDE);")
+                load.append(f"m{node}[u] = load(mine_row{place.source} + {place.column} * WIDE);")
         for node in self._exits(part):
             kept.append(f"x{node}")
             sides = (f"to{node}_{k} < 0 ? 0 : from{node}_{k}[(at + u) * WIDE]" for k in (0, 1))

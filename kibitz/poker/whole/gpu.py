@@ -68,45 +68,7 @@ class RoundTables:
     functions: dict[str, Any] = field(default_factory=dict)
 
 
-class CudaModules:
-    """Compiles source for the GPU of an array module, and finds its kernels."""
-
-    xp: Any
-
-    def _compile(self, source: str) -> Any:
-        return self.xp.RawModule(code=source, options=("-std=c++17",))
-
-    def _function(self, tables: Any, name: str, shared: int = 0) -> Any:
-        if name not in tables.functions:
-            function = tables.functions[name] = tables.module.get_function(name)
-            if shared > PLAIN_SHARED:
-                function.max_dynamic_shared_size_bytes = shared
-            if shared:
-                function.preferred_shared_memory_carveout = 100
-        return tables.functions[name]
-
-
-def betting_tables(betting: Any, of: CudaRound, seat: int) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int32]]:
-    """Of a round (`Betting` of `kernels.py`), for one seat: (stakes [G, N, WIDE]; by seat where the rows of a group
-    begin in its strategy, [2, G], in WIDE; exits [G, N, WIDE], the lane of the next round or -1)."""
-    stake = np.zeros((of.groups, of.nodes, WIDE), betting.stake.dtype)
-    begin = np.zeros((2, of.groups), np.int64)
-    exits = np.full((of.groups, of.nodes, WIDE), -1, np.int32)
-    for g in range(of.groups):
-        nodes = slice(*betting.group_node[g : g + 2].tolist())
-        stake[g, : nodes.stop - nodes.start] = betting.stake[seat, nodes]
-        for who in (0, 1):
-            led = betting.slot[who, nodes] == np.arange(nodes.stop - nodes.start)
-            led[0] = False
-            begin[who, g] = betting.sequence[who, nodes][led].min(initial=np.iinfo(np.int64).max) if led.any() else 0
-        for link in range(*betting.group_link[g : g + 2].tolist()):
-            lane, lanes = int(betting.link_lane[link]), int(betting.link_count[link])
-            first = int(betting.link_group[link]) * WIDE + int(betting.link_first[link])
-            exits[g, betting.link_node[link], lane : lane + lanes] = np.arange(first, first + lanes)
-    return stake, begin, exits
-
-
-class Shards(CudaModules):
+class Shards:
     """What `Sweep.shard` (`walk.py`) works out, on a GPU. Several threads may ask: they prepare side by side."""
 
     def __init__(self, sweep: Any, device: Device) -> None:
@@ -237,8 +199,23 @@ class Shards(CudaModules):
     def _made(self, level: int, seat: int, mode: int) -> RoundTables:
         from kibitz.poker.whole.kernels import PLAYED
 
-        of, xp = self._round(level), self.xp
-        stake, begin, exits = betting_tables(self.sweep._laid[0][level], of, seat)
+        betting, of, xp = self.sweep._laid[0][level], self._round(level), self.xp
+        stake = np.zeros((of.groups, of.nodes, WIDE), self.sweep.dtype)
+        begin = np.zeros((2, of.groups), np.int64)
+        exits = np.full((of.groups, of.nodes, WIDE), -1, np.int32)
+        for g in range(of.groups):
+            nodes = slice(*betting.group_node[g : g + 2].tolist())
+            stake[g, : nodes.stop - nodes.start] = betting.stake[seat, nodes]
+            for who in (0, 1):
+                led = betting.slot[who, nodes] == np.arange(nodes.stop - nodes.start)
+                led[0] = False
+                begin[who, g] = (
+                    betting.sequence[who, nodes][led].min(initial=np.iinfo(np.int64).max) if led.any() else 0
+                )
+            for link in range(*betting.group_link[g : g + 2].tolist()):
+                lane, lanes = int(betting.link_lane[link]), int(betting.link_count[link])
+                first = int(betting.link_group[link]) * WIDE + int(betting.link_first[link])
+                exits[g, betting.link_node[link], lane : lane + lanes] = np.arange(first, first + lanes)
         kinds = [
             (Writer(shape, seat, mode == PLAYED, of, f"b{k}"), xp.asarray(np.array(groups, np.int32)))
             for k, (shape, groups) in enumerate(self._shapes(level).items())
@@ -246,6 +223,18 @@ class Shards(CudaModules):
         module = self._compile(prelude(of) + GATHER + "".join(writer.source() for writer, _ in kinds))
         begins = xp.asarray(begin[0]), xp.asarray(begin[1])
         return RoundTables(of, xp.asarray(stake), begins, xp.asarray(exits), kinds, module)
+
+    def _compile(self, source: str) -> Any:
+        return self.xp.RawModule(code=source, options=("-std=c++17",))
+
+    def _function(self, tables: RoundTables, name: str, shared: int = 0) -> Any:
+        if name not in tables.functions:
+            function = tables.functions[name] = tables.module.get_function(name)
+            if shared > PLAIN_SHARED:
+                function.max_dynamic_shared_size_bytes = shared
+            if shared:
+                function.preferred_shared_memory_carveout = 100
+        return tables.functions[name]
 
     # Shards
 

@@ -26,11 +26,6 @@ class ActionRows:
     width: int
     column: int
 
-    @property
-    def name(self) -> str:
-        """Of the block, in code."""
-        return f"{self.source}_{self.offset}"
-
 
 @dataclass(frozen=True)
 class Shape:
