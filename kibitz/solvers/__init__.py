@@ -80,7 +80,6 @@ class Task:
     start: NDArray[np.float64] | None = None  # probabilities by infoset column to start from; None: uniform
     seed: int = 0
     threads: int = 1
-    device: str = "cpu"  # of solvers that choose it; other forms are on theirs already
 
     @property
     def gradients(self) -> GradientForm:

@@ -21,6 +21,7 @@ from kibitz.poker.whole import plan
 from kibitz.solvers import RunOptions, Task
 from kibitz.solvers.checkpoints import SolverRun
 from kibitz.solvers.progress import RunState
+from kibitz.stitch import static
 
 SLOW = ("rhode island of 4 ranks", "turn hold'em of 10 cards", "river hold'em of 10 cards")
 GAMES = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in (*SMALL, *FOUR_ROUNDS)]
@@ -202,8 +203,33 @@ def test_without_a_gpu_there_is_a_sentence():
     with pytest.raises(SolverError, match="leave out --device"):
         kibitz.solve("poker(file=leduc)", "pcs", abstraction="percentile(2)", run=RunOptions(device="gpu"))
     order = ["solve", "poker(file=leduc)", "--abstraction", "percentile(2)", "--solver", "pcs", "--device", "gpu"]
-    told = CliRunner().invoke(app, order)
-    assert told.exit_code == 2 and "leave out --device" in " ".join(told.output.split())
+    part = ["--base", "percentile(2)", "--partition", "prefix(r)", "--inside", "percentile(2)"]
+    stitched = ["stitch", "poker(file=leduc)", *part, "--solver", "pcs", "--device", "gpu", "--iterations", "2"]
+    for words in (order, stitched):
+        told = CliRunner().invoke(app, words)
+        assert told.exit_code == 2 and "leave out --device" in " ".join(told.output.split())
+    with pytest.raises(SolverError, match=r"--device .* is for experts that are solved on samples"):
+        static("leduc", kibitz.solve("leduc", iterations=1), "prefix(r)", device="gpu", iterations=1)
+
+
+@compiles
+def test_experts_may_be_solved_there(tmp_path, monkeypatch):
+    """Stitching on sampled boards hands the device on."""
+    made = []
+
+    def pcs_on_cores(task, spec, linear):
+        made.append(task.form)
+        return PcsOnCores(task, tmp_path, np.float32, linear)
+
+    monkeypatch.setattr(gpu, "GpuPcs", pcs_on_cores)
+    monkeypatch.setattr("kibitz.poker.stitching.experts.Device", lambda name: None)
+    how = {"solver": "pcs", "iterations": 8, "device": "gpu"}
+    found = static("poker(file=leduc)", "percentile(2)", "prefix(r)", "each", "percentile(3)", **how)
+    assert len(made) == 3 and sum(form.frozen is not None for form in made) == 2
+    again = static("poker(file=leduc)", "percentile(2)", "prefix(r)", "each", "percentile(3)",
+                          **{**how, "device": "cpu"})  # fmt: skip
+    assert len(made) == 3 and found.probabilities.shape == again.probabilities.shape
+    np.testing.assert_allclose(found.probabilities, again.probabilities, atol=1e-3)
 
 
 def test_too_little_memory_is_said_before_the_start(tmp_path, monkeypatch):

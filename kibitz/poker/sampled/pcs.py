@@ -30,7 +30,7 @@ def pcs(weights: str = "linear") -> Callable[[Task, str], Pcs]:
         raise SpecError(f"weights={weights}: choose linear (iteration t has weight t) or uniform")
 
     def made(task: Task, spec: str) -> Pcs:
-        if task.device == "cpu":
+        if _form(task).device == "cpu":
             return Pcs(task, spec, weights == "linear")
         from kibitz.poker.sampled.gpu import GpuPcs
 
