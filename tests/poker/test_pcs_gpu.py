@@ -9,6 +9,7 @@ from cuda_on_cores import COMPILER, OnCores
 from typer.testing import CliRunner
 
 import kibitz
+from kibitz.bench import bench_gpu_boards
 from kibitz.cli import app
 from kibitz.core.errors import SolverError
 from kibitz.poker.bucketed.build import bucket_form
@@ -193,6 +194,29 @@ def test_batches_go_where_full_cfr_goes(name, tmp_path):
         solver.step(4000)
         gaps.append(full.measure(solver.probabilities()).nash_conv)
     assert gaps[1] < 1.5 * gaps[0] and gaps[1] < 0.01 * full.scale
+
+
+# Measured
+
+
+@compiles
+def test_the_benchmark_checks_first(tmp_path, monkeypatch):
+    def on_cores(task, spec, linear):
+        return PcsOnCores(task, tmp_path, np.float32, linear)
+
+    found = bench_gpu_boards.check("leduc", on_cores)
+    assert found["right"] and found["apart"] < 1e-5
+    monkeypatch.setattr(Pcs, "_times", lambda self, level: 1.0 + (self.__class__ is Pcs))  # the CPU is wrong
+    assert not bench_gpu_boards.check("leduc", on_cores)["right"]
+    monkeypatch.setattr(bench_gpu_boards, "check", lambda name: {"right": name != "leduc"})
+    with pytest.raises(SolverError, match=r"\(leduc\): nothing was timed"):
+        bench_gpu_boards.bench_boards(1.0, lambda line: None)
+
+
+def test_the_page_has_a_table_of_boards():
+    rate = {"game": "hold'em", "buckets": "percentile(8)", "infosets": 23545754, "batch": 128, "boards": 4000.0}
+    told = "\n".join(bench_gpu_boards.boards_markdown({"checks": {"leduc": {}}, "rates": {"a": {**rate, "cpu": 25.0}}}))
+    assert "| percentile(8) | 23,545,754 | 4,000 | 25.0 | 160x |" in told
 
 
 # In words

@@ -348,6 +348,12 @@ class GpuPcs(Pcs):
         with aside():
             assert len(self._tables) == len(self._nodes) == len(self._learnt[0]) and self._drawn_boards
 
+    def close(self) -> None:
+        """Let go of what is kept for more iterations; they may still be asked for."""
+        if "_drawn_boards" in self.__dict__:
+            self.__dict__.pop("_drawn_boards").close()
+        self._values, self._room = self.xp.empty(0, self.dtype), BatchRoom(0, [], [], [])
+
     def step(self, count: int) -> None:
         self._set_up()
         end = self.iteration + count
