@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.boards import Boards, boards_of
-from kibitz.core.errors import SolverError, SpecError
+from kibitz.core.errors import SolverError
 from kibitz.core.resources import MARGIN, free_memory
 from kibitz.core.threads import together
 from kibitz.poker.sampled.betting_batch import BettingBatch
@@ -23,20 +23,6 @@ from kibitz.solvers import Task
 Floats = NDArray[np.float64]
 BATCH = 16  # boards that are made ready at a time
 DRAWN = 1024  # boards that are drawn at a time
-
-
-def pcs(weights: str = "linear") -> Callable[[Task, str], Pcs]:
-    if weights not in ("linear", "uniform"):
-        raise SpecError(f"weights={weights}: choose linear (iteration t has weight t) or uniform")
-
-    def made(task: Task, spec: str) -> Pcs:
-        if _form(task).device == "cpu":
-            return Pcs(task, spec, weights == "linear")
-        from kibitz.poker.sampled.gpu import GpuPcs
-
-        return GpuPcs(task, spec, weights == "linear")
-
-    return made
 
 
 def _form(task: Task) -> ViewForm:
