@@ -27,7 +27,7 @@ from kibitz.poker.sampled.writer import LearningShape, LearningWriter, learning_
 from kibitz.poker.whole.plan import EXIT
 from kibitz.solvers import Task
 
-MOST_BATCH = 128  # boards
+MOST_BATCH = 256  # boards
 GROWTH = 64  # a batch is at most this part of the boards so far: with 16 strategies learn too seldom
 SHARE = 0.85  # of free memory that is taken at most
 THREADS = 256
