@@ -193,7 +193,7 @@ def test_batches_go_where_full_cfr_goes(name, tmp_path):
     for solver in (cores, other):
         solver.step(4000)
         gaps.append(full.measure(solver.probabilities()).nash_conv)
-    assert gaps[1] < 1.5 * gaps[0] and gaps[1] < 0.01 * full.scale
+    assert gaps[1] < 2.0 * gaps[0] and gaps[1] < 0.01 * full.scale
 
 
 # Measured
