@@ -168,7 +168,7 @@ def rows_between(
 
     boards, of = buckets.boards, buckets.rounds[level]
     if of.table is not None:
-        return of.table[here].astype(np.uint32)
+        return np.array(of.table[here], np.uint32)
     assert of.least is not None
     if ahead is None:
         ahead = ordered(boards, buckets.hole, here)[2]

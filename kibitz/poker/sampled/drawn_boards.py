@@ -66,7 +66,7 @@ def packed_hands(
     boards: Boards, hole: int, level: int, chain: list[NDArray[np.int64]], sources: list[HandBuckets], card_bytes: int
 ) -> BatchHands:
     """The hands on boards of a round. chain: by round, the boards on the way to each. card_bytes: from card to card."""
-    from kibitz.poker.sampled.packing import count_places, pack_drawn
+    from kibitz.poker.exact.kernels.drawn import count_places, pack_drawn
 
     here, before = chain[level], chain[max(0, level - 1)]
     size, hands, live, above = len(here), boards.hands(level, hole), boards.live(level), np.arange(len(here))

@@ -324,7 +324,8 @@ class GpuPcs(Pcs):
             return self._room
         xp, boards = self.xp, min(self.most, 2 * boards)
         self._room = BatchRoom(0, [], [], [])  # let go before more is asked for
-        kinds, roots, after, above = 2 + self._frozen, [], [], []
+        kinds, roots, above = 2 + self._frozen, [], []
+        after: list[Any] = []
         for level in range(self.last + 1):
             of = self._round(level)
             if level == 0:  # all hands come

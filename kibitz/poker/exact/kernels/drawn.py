@@ -1,4 +1,4 @@
-"""The hands on drawn boards as a GPU reads them (`gpu.py`)."""
+"""The hands on drawn boards as a GPU reads them (`kibitz/poker/sampled/gpu.py`)."""
 
 from __future__ import annotations
 
