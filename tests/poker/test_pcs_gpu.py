@@ -155,6 +155,8 @@ def test_batches_grow_and_end_where_they_should(tmp_path, monkeypatch):
         solver.step(count)
     assert solver.iteration == 1000 and sum(size for _, size in sizes) == 1000
     assert all(size <= min(20, 1 + done // gpu.GROWTH) for done, size in sizes) and max(sizes)[1] > 10
+    leduc = GpuPcs(Task(None, two_views("leduc")[0], None, None, 1, 1), "pcs", True, np.float32, Device("cpu"))
+    assert leduc.most == 6  # boards of the game
 
 
 @compiles

@@ -98,11 +98,13 @@ class GpuPcs(Pcs):
 
     def __init__(
         self, task: Task, spec: str, linear: bool, dtype: Any = np.float32, device: Device | None = None,
-        batch: int = MOST_BATCH,
+        batch: int | None = None,
     ) -> None:  # fmt: skip
+        """batch: boards at a time at most; by default so many as are worth it, and not more than the game has."""
         self.device = device or Device("gpu")
-        self.xp, self.most = self.device.xp, batch
+        self.xp = self.device.xp
         super().__init__(task, spec, linear, dtype)
+        self.most = batch or min(MOST_BATCH, int(self._ends[-1]))
         self._frozen = self.form.frozen is not None
         self._ahead = False  # whether the GPU has learnt more than is known here
         self._check_room()
