@@ -347,9 +347,10 @@ class GpuPcs(Pcs):
     # Iterations
 
     def _set_up(self) -> None:
-        """Compile, and send what is learnt."""
+        """Compile, and send what is learnt, before the clock runs."""
         with aside():
-            assert len(self._tables) == len(self._nodes) == len(self._learnt[0]) and self._drawn_boards
+            for needed in ("_tables", "_learnt", "_drawn_boards"):
+                getattr(self, needed)
 
     def close(self) -> None:
         """Let go of what is kept for more iterations; they may still be asked for."""
