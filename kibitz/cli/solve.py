@@ -280,9 +280,7 @@ def known(solver: str) -> str:
     return solver
 
 
-def compiled(
-    solver: str, watch: Watch, subject: Tree | CompactForm | None = None, device: str = "cpu"
-) -> str | None:
+def compiled(solver: str, watch: Watch, subject: Tree | CompactForm | None = None, device: str = "cpu") -> str | None:
     """Compile what a solver runs, on a tiny game, so that the clock of the run measures the run. Sampling on a GPU has
     code for each game, which its solver compiles.
 

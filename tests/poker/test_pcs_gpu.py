@@ -216,9 +216,18 @@ def test_the_benchmark_checks_first(tmp_path, monkeypatch):
 
 
 def test_the_page_has_a_table_of_boards():
-    rate = {"game": "hold'em", "buckets": "percentile(8)", "infosets": 23545754, "batch": 128, "boards": 4000.0}
+    rate = {"game": "hold'em", "buckets": [8, 4096], "infosets": 23545754, "batch": 128, "boards": 4000.0}
     told = "\n".join(bench_gpu_boards.boards_markdown({"checks": {"leduc": {}}, "rates": {"a": {**rate, "cpu": 25.0}}}))
-    assert "| percentile(8) | 23,545,754 | 4,000 | 25.0 | 160x |" in told
+    assert "| 23,545,754 | 8, 4,096 | 4,000 | 25.0 | 160x |" in told
+
+
+def test_made_up_buckets_are_buckets():
+    poker = rules("river hold'em of 10 cards")
+    buckets = bench_gpu_boards.made_up_buckets(poker.definition, (2, 2, 2, 4))
+    assert buckets.counts == [2, 4, 8, 32] and buckets.perfect_recall
+    solver = Pcs(Task(None, ViewForm(poker, [buckets]), None, None, 0, 1), "pcs", True)
+    solver.step(20)
+    assert np.isfinite(solver.probabilities()).all() and solver.average[0].max() > 0
 
 
 # In words
