@@ -180,10 +180,12 @@ def bench_gpu(
     exact: Sequence[str] = (*EXACT, KILLED),
     compared: bool = True,
     wait: float = WAIT,
+    boards: bool = True,
 ) -> dict[str, Any]:
     """Check, then measure; returns what the JSON file holds.
 
     compared: whether the processor is timed too. wait: seconds after which a check that is not done counts as late.
+    boards: whether public chance sampling is measured as well.
     """
     from kibitz.solvers.gpu import GpuWalks, gpu
 
@@ -233,6 +235,11 @@ def bench_gpu(
                 of["ratio"] = of["decisions"] / of["cpu"]
             del blueprint, walks
             keep(f"{name}: {rate['decisions'] / 1e6:,.0f} million decisions a second  {json.dumps(of)}")
+        if boards:
+            from kibitz.bench.bench_gpu_boards import bench_boards
+
+            result["boards"] = bench_boards(seconds, keep, compared)
+            keep("boards: done")
     finally:
         for child in children:
             child.kill()
@@ -240,6 +247,9 @@ def bench_gpu(
 
 
 def gpu_markdown(result: dict[str, Any]) -> list[str]:
+    from kibitz.bench.bench_gpu_boards import boards_markdown
+
+    sampled = boards_markdown(result["boards"]) if "boards" in result else []
     lines = ["| game | infosets, at most | million decisions per second | two CPU cores | ratio |"]
     lines.append("|---|---:|---:|---:|---:|")
     for of in result["rates"].values():
@@ -248,7 +258,7 @@ def gpu_markdown(result: dict[str, Any]) -> list[str]:
     return section(
         "Speed of training on a GPU", f"External sampling on one {result['machine']['gpu']}. Before anything was "
         f"timed, training of {len(result['checks'])} games was compared with the same training on the CPU.", lines,
-    )  # fmt: skip
+    ) + sampled  # fmt: skip
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "gpu.md"
@@ -349,6 +359,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--timed", default=",".join(TIMED))
     parser.add_argument("--measured", default=",".join((*EXACT, KILLED)), help="what is measured exactly")
     parser.add_argument("--alone", action="store_true", help="do not time the processor")
+    parser.add_argument("--no-boards", action="store_true", help="do not measure public chance sampling")
     parser.add_argument("--wait", type=float, default=WAIT, help="seconds after which a check counts as late")
     of = parser.parse_args(arguments)
     if of.check or of.exact or of.cpu:
@@ -359,7 +370,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names = [[name for name in text.split(",") if name] for text in (of.checks, of.timed, of.measured)]
     try:
         bench_gpu(of.seconds, of.json, checks=names[0], timed=names[1], exact=names[2], compared=not of.alone,
-                  wait=of.wait)  # fmt: skip
+                  wait=of.wait, boards=not of.no_boards)  # fmt: skip
     except KibitzError as error:
         sys.exit(f"error: {error}")
 

@@ -263,7 +263,7 @@ def _run(order: SolveOrder, shown: bool) -> tuple[Tree | CompactForm, Result, Ru
     with Watch(shown) as watch:
         of_tree = walks(known(solver)) or only_on_tree(game, request.abstraction)
         tree = subject_of(game, watch, of_tree, order.columns, request.abstraction, device, samples(solver))
-        spec = compiled(solver, watch, tree) or compiled(chosen(tree, watch), watch, tree)
+        spec = compiled(solver, watch, tree, device) or compiled(chosen(tree, watch), watch, tree, device)
         watch.solving(f"solving {tree.spec} by {spec}", state)
         with _Log(order.log, state) as log:
             run = replace(request.run, progress=log.add)
@@ -280,8 +280,9 @@ def known(solver: str) -> str:
     return solver
 
 
-def compiled(solver: str, watch: Watch, subject: Tree | CompactForm | None = None) -> str | None:
-    """Compile what a solver runs, on a tiny game, so that the clock of the run measures the run.
+def compiled(solver: str, watch: Watch, subject: Tree | CompactForm | None = None, device: str = "cpu") -> str | None:
+    """Compile what a solver runs, on a tiny game, so that the clock of the run measures the run. Sampling on a GPU has
+    code for each game, which its solver compiles.
 
     Returns the solver; None for "auto", which does not know yet what it will be.
     """
@@ -293,6 +294,8 @@ def compiled(solver: str, watch: Watch, subject: Tree | CompactForm | None = Non
         return None
     watch.phase("loading compiled code")
     if run.samples(solver):
+        if device != "cpu":
+            return solver
         run.solve_through("poker(file=kuhn)", solver, iterations=2, abstraction="percentile(2)")
         return solver
     tiny = "kuhn" if subject is None or isinstance(subject, Tree) else subject.rehearsal

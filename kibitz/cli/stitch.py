@@ -25,7 +25,7 @@ from kibitz.cli.common import (
     save_or_rescue,
     told_by_line,
 )
-from kibitz.cli.options import Iterations, Seconds, Seed, Solver, Until, counted, option
+from kibitz.cli.options import Iterations, Seconds, Seed, Solver, StitchDevice, Until, counted, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import ArtefactError, KibitzError, SolverError
 
@@ -86,6 +86,7 @@ def stitch(
         ),
     ] = None,
     seconds: Seconds = None,
+    device: StitchDevice = "cpu",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the sizes of all solves, then stop.")] = False,
     json: Json = False,
 ) -> None:  # fmt: skip
@@ -132,7 +133,7 @@ def stitch(
     with by_option(), Watch(not json) as watch:
         progress = _Progress(watch, seconds)
         how = Solving(solver, iterations, until, seconds, seed, "random" if random else None, keep=work,
-                      on_start=progress.start, on_progress=progress.trained)  # fmt: skip
+                      device=device, on_start=progress.start, on_progress=progress.trained)  # fmt: skip
         if dry_run:  # sizes do not depend on what the base plays
             how = replace(how, solver=solver if samples(solver) else "cfr+", iterations=0, until=None, seconds=None)
         start = _base(base, game, watch)

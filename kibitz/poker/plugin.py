@@ -107,7 +107,7 @@ class PokerPlugin(FormPlugin):
         return within_buckets(game, abstraction, device, tell, sampled)
 
     def wrong_device(self, device: str) -> str:
-        return f"device {device} is for poker in perfect-recall buckets (abstraction=percentile(8)): leave it out"
+        return f"device {device} is for poker in buckets (abstraction=percentile(8)): leave it out"
 
     # Agents
 

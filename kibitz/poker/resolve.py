@@ -87,9 +87,7 @@ def within_buckets(
     buckets = hand_buckets(rules.definition, source)
     if not sampled and buckets.perfect_recall:
         return bucket_form(rules, buckets, device, tell)
-    if device != "cpu":
-        raise SolverError("sampled boards are computed on the CPU: leave --device out")
-    return ViewForm(rules, [buckets])
+    return ViewForm(rules, [buckets], device=device)
 
 
 def form_of_profile(game: Any, profile: Profile, device: str = "cpu", tell: Tell | None = None) -> CompactForm | None:

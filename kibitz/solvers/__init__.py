@@ -29,7 +29,7 @@ SOLVERS: dict[str, tuple[str, str]] = {
     "pdcfr+": ("kibitz.solvers.cfr:pdcfr_plus", "predictive dcfr+ [Xu et al. 2024]"),
     "pcfr+": ("kibitz.solvers.cfr:pcfr_plus", "predictive CFR+, quadratic averaging [Farina et al. 2021]"),
     "mccfr": ("kibitz.solvers.mccfr:mccfr", "sampling=external, outcome or chance [Lanctot et al. 2009]"),
-    "pcs": ("kibitz.poker.sampled.pcs:pcs", "public chance sampling, poker in buckets [Johanson et al. 2012]"),
+    "pcs": ("kibitz.poker.sampled.choice:pcs", "public chance sampling, poker in buckets [Johanson et al. 2012]"),
     "egt": ("kibitz.solvers.egt:egt", "excessive gap technique, two-player zero-sum games [Hoda et al. 2010]"),
     "smoothing": ("kibitz.solvers.smoothing:smoothing", "iterated smoothing, the same games [Gilpin et al. 2012]"),
     "lp": ("kibitz.solvers.lp:lp", "exact: the sequence-form linear program, by HiGHS [von Stengel 1996]"),

@@ -73,6 +73,9 @@ def column_target(
         raise SolverError("--max-infosets (inside=MaxInfosets(...)) is for a base that is a blueprint; see --inside")
     if how.keep is not None:
         raise SolverError("--work (keep=) keeps experts that are solved on samples, as with --solver pcs: leave it out")
+    if how.device != "cpu":
+        raise SolverError("--device (device=) is for experts that are solved on samples, as with --solver pcs: leave "
+                          "it out")  # fmt: skip
     everybody = plan.kind != "static" or all(len(s) == rules.players for s, _ in seat_sets(plan.seats, rules.players))
     subject: Any = _freezable(rules, base, plan, everybody)
     kind: type[ColumnTarget] = FormTarget

@@ -52,6 +52,7 @@ class Solving:
     start       "random": each expert starts from a random profile
     jobs        experts that are solved in parallel; default: one for each core
     threads     of a training of blueprints; default: all cores
+    device      "gpu" for experts that are solved on sampled boards (solver "pcs") or trained on sampled hands
     keep        a folder where experts are kept, if they are solved on samples: the same call can be resumed
     on_start    called with an expert, its number and how many there are, before it is solved
     on_expert   called with an expert and its solution, after it was solved
@@ -67,6 +68,7 @@ class Solving:
     jobs: int | None = None
     threads: int | None = None
     keep: str | os.PathLike[str] | None = None
+    device: str = "cpu"
     on_start: Callable[[Expert, int, int], None] | None = None
     on_expert: Callable[[Expert, Any], None] | None = None
     on_progress: Callable[[Any], None] | None = None

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -134,7 +135,7 @@ def settled(
     return rows_on(buckets, last, shard, ahead), order, tie
 
 
-def ordered(boards: Boards, hole: int, part: slice) -> tuple[NDArray[np.int16], NDArray[np.int16], NDArray[np.int16]]:
+def ordered(boards: Boards, hole: int, part: Any) -> tuple[NDArray[np.int16], NDArray[np.int16], NDArray[np.int16]]:
     """On some of the last boards: hands by strength, the first in order that is as strong; and, by hand, how far ahead
     it is."""
     from kibitz.poker.buckets.kernels import joint as kernels
@@ -152,26 +153,36 @@ def rows_on(
     buckets: HandBuckets, level: int, shard: list[slice], ahead: NDArray[np.int16] | None = None
 ) -> NDArray[np.uint32]:
     """[boards, hands]  the buckets on the boards of a round of a shard. ahead: of `ordered`, where it is known."""
+    here, before = shard[level], shard[max(0, level - 1)]
+    return rows_between(buckets, level, before, here, lambda: buckets.boards.rounds[level].above[here] - before.start,
+                        ahead)  # fmt: skip
+
+
+def rows_between(
+    buckets: HandBuckets, level: int, before: Any, here: Any, above: Callable[[], Ints],
+    ahead: NDArray[np.int16] | None = None,
+) -> NDArray[np.uint32]:  # fmt: skip
+    """The same of any boards. before, here: indices of boards of the round before and of this; above: which of
+    `before` each of `here` continues."""
     from kibitz.poker.buckets.kernels import joint as kernels
 
     boards, of = buckets.boards, buckets.rounds[level]
     if of.table is not None:
-        return of.table[shard[level]].astype(np.uint32)
+        return np.array(of.table[here], np.uint32)
     assert of.least is not None
     if ahead is None:
-        ahead = ordered(boards, buckets.hole, shard[level])[2]
-    cards = np.ascontiguousarray(boards.rounds[level].cards[shard[level]])
+        ahead = ordered(boards, buckets.hole, here)[2]
+    cards = np.ascontiguousarray(boards.rounds[level].cards[here])
     bucket = np.zeros(ahead.shape, np.uint32)
     if level == 0 or len(of.first) == 2:
         upper, parents = np.zeros((1, 0), np.uint8), np.zeros((1, 1), np.uint16)  # nothing is above
-        above = np.zeros(len(cards), np.int64)
+        number = np.zeros(len(cards), np.int64)
     else:
-        before = shard[level - 1]
         table_before = buckets.rounds[level - 1].table
         assert table_before is not None
         upper, parents = boards.rounds[level - 1].cards[before], table_before[before]
-        above = boards.rounds[level].above[shard[level]] - before.start
-    table = kernels.ParentBuckets(above, np.ascontiguousarray(upper), np.ascontiguousarray(parents))
+        number = above()
+    table = kernels.ParentBuckets(number, np.ascontiguousarray(upper), np.ascontiguousarray(parents))
     kernels.cut_hands(
         cards, table, boards.deck.astype(np.int64), pairs(boards.live(level), buckets.hole), of.first, of.least,
         np.zeros(53, np.int64), ahead, bucket,

@@ -44,13 +44,14 @@ class ViewForm(ViewLayout):
 
     def __init__(
         self, game: Poker, buckets: Sequence[HandBuckets], of_node: NDArray[Any] | None = None,
-        frozen: Frozen | None = None,
+        frozen: Frozen | None = None, device: str = "cpu",
     ) -> None:  # fmt: skip
+        """device: where boards are computed, cpu or gpu."""
         of_node = np.zeros(len(game.betting), np.int64) if of_node is None else of_node
         super().__init__(game, [view_of(each) for each in buckets], of_node)
         digests = [view.digest for view in self.views]
         self.buckets = [next(each for each in buckets if each.digest == digest) for digest in digests]
-        self.frozen = frozen
+        self.frozen, self.device = frozen, device
 
     @property
     def perfect_recall(self) -> bool:

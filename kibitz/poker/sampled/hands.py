@@ -76,18 +76,23 @@ def _behind(tie: NDArray[np.int16]) -> NDArray[np.uint16]:
 
 def hands_before(boards: Boards, hole: int, level: int, shard: list[slice]) -> Ints:
     """[boards, hands]  the hand on the board before."""
+    here, before = shard[level], shard[max(0, level - 1)]
+    return hands_between(boards, hole, level, before, here, boards.rounds[level].above[here] - before.start)
+
+
+def hands_between(boards: Boards, hole: int, level: int, before: Any, here: Any, above: Ints) -> Ints:
+    """The same of any boards. before, here: indices of boards of the round before and of this; above: which of
+    `before` each of `here` continues."""
     from kibitz.cards.kernels.hands import lift
 
-    here = shard[level]
     hands = boards.hands(level, hole)
+    cards = boards.rounds[level].cards[here]
     if not boards.board[level]:
-        return np.repeat(np.arange(hands)[None], here.stop - here.start, axis=0)
-    before, above = boards.rounds[level - 1].cards[shard[level - 1]], boards.rounds[level].above[here]
-    wide = boards.hands(level - 1, hole)
-    table = np.repeat(np.arange(wide, dtype=np.int64)[None], len(before), axis=0)
-    hands_above = np.empty((here.stop - here.start, hands), np.int64)
-    lift(above - shard[level - 1].start, boards.rounds[level].cards[here], table, np.ascontiguousarray(before),
-         boards.tables(hole), hands_above)  # fmt: skip
+        return np.repeat(np.arange(hands)[None], len(cards), axis=0)
+    upper, wide = boards.rounds[level - 1].cards[before], boards.hands(level - 1, hole)
+    table = np.repeat(np.arange(wide, dtype=np.int64)[None], len(upper), axis=0)
+    hands_above = np.empty((len(cards), hands), np.int64)
+    lift(above, cards, table, np.ascontiguousarray(upper), boards.tables(hole), hands_above)
     return hands_above
 
 

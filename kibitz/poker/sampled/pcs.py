@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.boards import Boards, boards_of
-from kibitz.core.errors import SolverError, SpecError
+from kibitz.core.errors import SolverError
 from kibitz.core.resources import MARGIN, free_memory
 from kibitz.core.threads import together
 from kibitz.poker.sampled.betting_batch import BettingBatch
@@ -23,12 +23,6 @@ from kibitz.solvers import Task
 Floats = NDArray[np.float64]
 BATCH = 16  # boards that are made ready at a time
 DRAWN = 1024  # boards that are drawn at a time
-
-
-def pcs(weights: str = "linear") -> Callable[[Task, str], Pcs]:
-    if weights not in ("linear", "uniform"):
-        raise SpecError(f"weights={weights}: choose linear (iteration t has weight t) or uniform")
-    return lambda task, spec: Pcs(task, spec, weights == "linear")
 
 
 def _form(task: Task) -> ViewForm:
@@ -187,12 +181,14 @@ class Pcs:
             row = np.zeros((len(self.form.buckets), hands.row.shape[2]), np.uint32)
             seen = SeenRows(row, np.zeros(len(row), np.int64))
             gather(hands.row, number, seen.row, seen.count)
-            # One of the boards that may come stands for all: as many as there are, for those that leave a pair of
-            # hands alone.
-            left, new = len(self.boards.deck) - sum(self.boards.board[:level]), self.boards.board[level]
-            times = math.comb(left, new) / math.comb(left - 2 * self.hole, new)
-            ready.append((hands._replace(copies=np.array([times])), seen))
+            ready.append((hands._replace(copies=np.array([self._times(level)])), seen))
         return ready
+
+    def _times(self, level: int) -> float:
+        """One of the boards that may come stands for all: as many as there are, for those that leave a pair of hands
+        alone."""
+        left, new = len(self.boards.deck) - sum(self.boards.board[:level]), self.boards.board[level]
+        return math.comb(left, new) / math.comb(left - 2 * self.hole, new)
 
     # Iterations
 

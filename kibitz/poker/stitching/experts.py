@@ -20,12 +20,14 @@ from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.choice import compact_form, needs_tree
 from kibitz.forms.profile import Profile
 from kibitz.games import game as make_game
+from kibitz.poker.bucketed.device import Device
 from kibitz.poker.buckets.buckets import hand_buckets, is_bucket_name
 from kibitz.poker.exact.factored import nodes_by_actions
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.sampled.form import Frozen, ViewForm
 from kibitz.poker.sampled.layout import ViewLayout, viewed
+from kibitz.solvers import RunOptions
 from kibitz.solvers.run import samples, solve_through
 from kibitz.stitch.folder import solved
 from kibitz.stitch.partition import read, steps_of
@@ -103,6 +105,7 @@ def view_target(game: Any, base: Any, plan: Stitching, how: Solving) -> ViewTarg
     if how.until is not None or how.start is not None:
         raise SolverError("boards are sampled, so NashConv is unknown and the initial strategy is uniform: give "
                           "--iterations")
+    Device(how.device)  # refused at once where there is none
     if plan.outside is not None:
         raise SolverError("on sampled boards, free opponents use the buckets of the base outside a part: leave "
                           "outside= out")
@@ -132,7 +135,8 @@ class ViewTarget(Target):
     part: Ints  # [betting nodes]
 
     def solve_base(self, abstraction: str) -> Profile:
-        return solve_through(self.rules, abstraction=abstraction, **self._solving, seed=self.how.seed)
+        run = RunOptions(progress=False, device=self.how.device)
+        return solve_through(self.rules, abstraction=abstraction, **self._solving, seed=self.how.seed, run=run)
 
     @cached_property
     def bucketed(self) -> BucketedBase:
@@ -145,7 +149,7 @@ class ViewTarget(Target):
 
     def together(self) -> tuple[ViewForm, int]:
         buckets = [hand_buckets(self.rules.definition, name) for name in by_part(self.names, self.plan.inside)]
-        form = ViewForm(self.rules, buckets, self.part)
+        form = ViewForm(self.rules, buckets, self.part, device=self.how.device)
         return form, form.size
 
     def deciding(self, part: int) -> Sequence[int]:
@@ -157,7 +161,7 @@ class ViewTarget(Target):
         finer = here & mine if self.plan.opponents == "base" else here
         of_node = np.where(finer, len(onto.buckets), onto.layout.of_node)
         frozen = Frozen(~here & mine, onto.played, self.base.sha256)
-        form = ViewForm(self.rules, [*onto.buckets, buckets], of_node, frozen)
+        form = ViewForm(self.rules, [*onto.buckets, buckets], of_node, frozen, self.how.device)
         file = f"{self.names[part]}-{''.join(map(str, keeps))}"
         return Expert(part, self.names[part], seats, keeps, form, form.size, file, buckets.name)
 

@@ -110,6 +110,6 @@ def trained_expert(base: Blueprint, of: Expert, how: Solving) -> Blueprint:
     left = None if how.seconds is None else how.seconds - blueprint.seconds
     if left is not None and left <= 0:
         return blueprint
-    if continued(blueprint, saver, how.iterations, left, how.threads, how.on_progress):
+    if continued(blueprint, saver, how.iterations, left, how.threads, how.on_progress, device=how.device):
         raise KeyboardInterrupt
     return blueprint
