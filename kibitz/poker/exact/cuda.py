@@ -1,0 +1,426 @@
+"""CUDA source of the passes over betting times cards: the kernels of `poker/exact/kernels/` for a GPU.
+
+Nothing of a game is in the source but the most actions that a decision has, so it is compiled once and serves all
+betting; what a game is, kernels read from tables (`gpu_tables.py`). A round is a launch: of all its boards, groups and
+lanes at once.
+
+- `reach`: the plan of a seat, for one class of hands and lane a thread, and its place in the average. Kept by sequence.
+- `ends_one`, `ends_two`: what folds and showdowns are worth, with hands of one card and of two.
+- `take_back`: what betting that goes on is worth, from the roots of the boards that follow.
+- `learn`: values from the ends to the root and regret matching on the way; `look`: values against weights, at most or
+  by the seat's own.
+
+With hands of two cards a block has one board and WIDE lanes that the other has come to in one way. Sums over hands and
+over the hands with each card run over pieces of CHUNK hands side by side, and then over the pieces: a running sum is
+the one of its piece and the one of all pieces before. Threads meet between the steps, and keep nothing over them but
+what is in shared memory, so a block may have any number of threads.
+
+Every sum has a fixed order: the same GPU gives the same bits. Against cores they differ by rounding.
+"""
+
+from __future__ import annotations
+
+CHUNK = 9  # hands that a thread adds up; odd, so that threads find their numbers in different banks of shared memory
+SPAN = 11  # pieces that one adds up
+
+SOURCE = """
+typedef {real} real;  // of plans and values
+typedef {kept} kept;  // of regrets, strategies and averages
+#define MOST {most}
+#define WIDE {wide}
+#define CHUNK {chunk}
+#define SPAN {span}
+typedef long long wide_int;
+
+// The class of hands, board and lane of a thread, and where the seat's sequences are.
+struct Place {{
+  int lanes, lane, size, first, here;
+  wide_int start, stride;
+}};
+
+__device__ __forceinline__ Place place_of(
+    const int g, const unsigned int e, const int seat, const int* class_board, const int* board_first,
+    const wide_int* places, const int* shapes) {{
+  Place at;
+  at.lanes = shapes[4 * g];
+  at.here = (int)(e / (unsigned int)at.lanes);
+  at.lane = (int)e - at.here * at.lanes;
+  const int board = class_board[at.here];
+  at.first = board_first[board];
+  at.size = board_first[board + 1] - at.first;
+  at.stride = (wide_int)at.size * at.lanes;
+  at.start = places[4 * g + 1 + seat] + ((wide_int)shapes[4 * g + 1 + seat] * at.first + (at.here - at.first)) * at.lanes
+             + at.lane;
+  return at;
+}}
+
+// What changes from iteration to iteration: what is left of positive regrets and of others, the floor, the weight of
+// the prediction, what is noise, and what is left of the average (below 0: it is not kept).
+extern "C" __global__ void next_iteration(const real* __restrict__ schedule, int* at, real* now) {{
+  if (threadIdx.x == 0 && blockIdx.x == 0) {{
+    for (int i = 0; i < 6; i++) now[i] = schedule[(wide_int)at[0] * 6 + i];
+    at[0] = at[0] + 1;
+  }}
+}}
+
+extern "C" __global__ void reach(
+    const int seat, const int classes, const int below, const int weighed, const int* __restrict__ class_board,
+    const int* __restrict__ board_first, const wide_int* __restrict__ places, const int* __restrict__ shapes,
+    const int* __restrict__ decision_at, const int* __restrict__ decisions, const int* __restrict__ up,
+    const int* __restrict__ lane_at, const int* __restrict__ lane_from, const int* __restrict__ above_board,
+    const int* __restrict__ above_first, const wide_int* __restrict__ above_places,
+    const int* __restrict__ above_shapes, const kept* __restrict__ strategy, real* plan, real* roots, kept* average,
+    const real* __restrict__ now, const int averaged) {{
+  const int g = blockIdx.y;
+  const unsigned int e = blockIdx.x * blockDim.x + threadIdx.x;
+  if (e >= (unsigned int)classes * (unsigned int)shapes[4 * g]) return;
+  const Place at = place_of(g, e, seat, class_board, board_first, places, shapes);
+  real* const root = roots + places[4 * g] + e;
+  real comes = 0;
+  if (below) {{
+    const int* const from = lane_from + 4 * (lane_at[g] + at.lane);
+    const int group = from[0], action = from[2 + seat], before = up[at.here];
+    const unsigned int there = (unsigned int)before * above_shapes[4 * group] + from[1];
+    if (action < 0) {{
+      comes = roots[above_places[4 * group] + there];
+    }} else {{
+      const Place high = place_of(group, there, seat, above_board, above_first, above_places, above_shapes);
+      comes = plan[high.start + action * high.stride];
+    }}
+    *root = comes;
+  }} else {{
+    comes = *root;
+  }}
+  const kept decay = averaged ? (kept)now[5] : (kept)-1;
+  for (int d = decision_at[g]; d < decision_at[g + 1]; d++) {{
+    const int action = decisions[3 * d], width = decisions[3 * d + 1], above = decisions[3 * d + 2];
+    const real led = above < 0 ? comes : plan[at.start + above * at.stride];
+    const wide_int first = at.start + action * at.stride;
+    kept share[MOST];
+    _Pragma("unroll")
+    for (int a = 0; a < MOST; a++)
+      if (a < width) share[a] = strategy[first + a * at.stride];
+    real all = 0, scale = 0;
+    if (weighed) {{
+      _Pragma("unroll")
+      for (int a = 0; a < MOST; a++)
+        if (a < width) all += (real)share[a];
+      scale = all > 0 ? led / all : led / width;
+    }}
+    _Pragma("unroll")
+    for (int a = 0; a < MOST; a++) {{
+      if (a < width) {{
+        const wide_int s = first + a * at.stride;
+        const real goes = !weighed ? led * (real)share[a] : all > 0 ? (real)share[a] * scale : scale;
+        plan[s] = goes;
+        if (decay >= 0) average[s] = average[s] * decay + (kept)goes;
+      }}
+    }}
+  }}
+}}
+
+extern "C" __global__ void even(
+    const int seat, const int classes, const int* __restrict__ class_board, const int* __restrict__ board_first,
+    const wide_int* __restrict__ places, const int* __restrict__ shapes, const int* __restrict__ decision_at,
+    const int* __restrict__ decisions, const kept* weights, kept* strategy) {{
+  const int g = blockIdx.y;
+  const unsigned int e = blockIdx.x * blockDim.x + threadIdx.x;
+  if (e >= (unsigned int)classes * (unsigned int)shapes[4 * g]) return;
+  const Place at = place_of(g, e, seat, class_board, board_first, places, shapes);
+  for (int d = decision_at[g]; d < decision_at[g + 1]; d++) {{
+    const int width = decisions[3 * d + 1];
+    const wide_int first = at.start + decisions[3 * d] * at.stride;
+    double all = 0;
+    for (int a = 0; a < width; a++) all += (double)weights[first + a * at.stride];
+    for (int a = 0; a < width; a++)
+      strategy[first + a * at.stride] = (kept)(all > 0 ? (double)weights[first + a * at.stride] / all : 1.0 / width);
+  }}
+}}
+
+// The worth of an end is the stake times the other's reach that is met, at a showdown that of weaker hands less that of
+// stronger ones. A hand meets none that shares a card with it. A class has four words: the hands that it beats and those
+// that do not beat it, 16 bits each; the same among the hands with its first and its second card, 8 bits each; its two
+// cards, 8 bits each, and the place of its first hand.
+extern "C" __global__ void ends_two(
+    const int classes, const int hands, const int live, const int* __restrict__ board_first,
+    const unsigned short* __restrict__ hand_class, const unsigned short* __restrict__ card_hands,
+    const uint4* __restrict__ ranked, const wide_int* __restrict__ places, const int* __restrict__ shapes,
+    const int other, const int* __restrict__ units, const int* __restrict__ ends, const real* __restrict__ stake,
+    const real* __restrict__ plan, const real* __restrict__ roots, real* values) {{
+  extern __shared__ double room[];
+  const int held = live - 1, chunks = hands / CHUNK + 1, spans = (chunks - 1) / SPAN + 1;
+  const int card_chunks = held / CHUNK + 1, card_room = held + 1;
+  real* const hand = (real*)room;                            // [hands][WIDE]
+  real* const sum = hand + hands * WIDE;                     // [hands + 1][WIDE]  within a piece
+  real* const chunk = sum + (hands + 1) * WIDE;              // [chunks][WIDE]  before a piece, within its span
+  real* const span = chunk + chunks * WIDE;                  // [spans + 1][WIDE]  before a span
+  real* const card = span + (spans + 1) * WIDE;              // [live][held + 1][WIDE]
+  real* const card_chunk = card + live * card_room * WIDE;   // [live][card_chunks][WIDE]
+  real* const card_all = card_chunk + live * card_chunks * WIDE;  // [live][WIDE]
+  const int thread = threadIdx.x, threads = blockDim.x, board = blockIdx.x;
+  const int* const unit = units + 5 * blockIdx.y;
+  const int g = unit[0], lane = unit[1], action = unit[2], lanes = shapes[4 * g];
+  const int first = board_first[board], size = board_first[board + 1] - first;
+  const real* source;
+  if (action < 0) source = roots + places[4 * g] + (wide_int)first * lanes + lane;
+  else source = plan + places[4 * g + 1 + other] + ((wide_int)shapes[4 * g + 1 + other] * first
+                + (wide_int)action * size) * lanes + lane;
+  const unsigned short* const class_of = hand_class + (wide_int)board * hands;
+  for (int i = thread; i < hands * WIDE; i += threads) {{
+    const int v = i % WIDE;
+    hand[i] = lane + v < lanes ? source[(wide_int)class_of[i / WIDE] * lanes + v] : (real)0;
+  }}
+  __syncthreads();
+  const unsigned short* const with_card = card_hands + (wide_int)board * live * held;
+  for (int j = thread; j < (chunks + live * card_chunks) * WIDE; j += threads) {{
+    const int v = j % WIDE, piece = j / WIDE;
+    real all = 0;
+    if (piece < chunks) {{
+      const int end = (piece + 1) * CHUNK;
+      for (int i = piece * CHUNK; i < end && i <= hands; i++) {{
+        sum[i * WIDE + v] = all;
+        if (i < hands) all += hand[i * WIDE + v];
+      }}
+      chunk[j] = all;
+    }} else {{
+      const int c = (piece - chunks) / card_chunks, begin = (piece - chunks) % card_chunks * CHUNK;
+      const unsigned short* const list = with_card + c * held;
+      real* const out = card + c * card_room * WIDE;
+      for (int i = begin; i < begin + CHUNK && i <= held; i++) {{
+        out[i * WIDE + v] = all;
+        if (i < held) all += hand[list[i] * WIDE + v];
+      }}
+      card_chunk[j - chunks * WIDE] = all;
+    }}
+  }}
+  __syncthreads();
+  for (int j = thread; j < (spans + live) * WIDE; j += threads) {{
+    const int v = j % WIDE, piece = j / WIDE;
+    real all = 0;
+    if (piece < spans) {{
+      for (int i = piece * SPAN; i < (piece + 1) * SPAN && i < chunks; i++) {{
+        const real more = chunk[i * WIDE + v];
+        chunk[i * WIDE + v] = all;
+        all += more;
+      }}
+      span[j] = all;
+    }} else {{
+      const int c = piece - spans;
+      for (int i = c * card_chunks; i < (c + 1) * card_chunks; i++) {{
+        const real more = card_chunk[i * WIDE + v];
+        card_chunk[i * WIDE + v] = all;
+        all += more;
+      }}
+      card_all[c * WIDE + v] = all;
+    }}
+  }}
+  __syncthreads();
+  for (int v = thread; v < WIDE; v += threads) {{
+    real all = 0;
+    for (int i = 0; i < spans; i++) {{
+      const real more = span[i * WIDE + v];
+      span[i * WIDE + v] = all;
+      all += more;
+    }}
+    span[spans * WIDE + v] = all;
+  }}
+  __syncthreads();
+  real* const out = values + places[4 * g + 3] + (wide_int)first * lanes + lane;
+  const wide_int line = (wide_int)classes * lanes;
+  for (int i = thread; i < size * WIDE; i += threads) {{
+    const int v = i % WIDE, c = i / WIDE;
+    if (lane + v >= lanes) continue;
+    const uint4 of = ranked[first + c];
+    const int one = of.z & 255u, two = (of.z >> 8) & 255u;
+    const real all = span[spans * WIDE + v], all_one = card_all[one * WIDE + v], all_two = card_all[two * WIDE + v];
+    real met = 0, shown = 0;
+    bool folds = false, shows = false;
+    for (int k = unit[3]; k < unit[3] + unit[4]; k++) {{
+      real worth;
+      if (ends[3 * k + 1]) {{
+        if (!shows) {{
+          const int low = of.x & 65535u, high = of.x >> 16;
+          const int a = of.y & 255u, b = (of.y >> 8) & 255u, c1 = (of.y >> 16) & 255u, d = of.y >> 24;
+          const real* const ones = card + one * card_room * WIDE + v;
+          const real* const twos = card + two * card_room * WIDE + v;
+          const real* const piece_one = card_chunk + one * card_chunks * WIDE + v;
+          const real* const piece_two = card_chunk + two * card_chunks * WIDE + v;
+          const int p = low / CHUNK, q = high / CHUNK;
+          shown = (sum[low * WIDE + v] + chunk[p * WIDE + v] + span[p / SPAN * WIDE + v])
+                  + (sum[high * WIDE + v] + chunk[q * WIDE + v] + span[q / SPAN * WIDE + v]) - all;
+          shown -= (ones[a * WIDE] + piece_one[a / CHUNK * WIDE]) + (ones[b * WIDE] + piece_one[b / CHUNK * WIDE])
+                   - all_one;
+          shown -= (twos[c1 * WIDE] + piece_two[c1 / CHUNK * WIDE]) + (twos[d * WIDE] + piece_two[d / CHUNK * WIDE])
+                   - all_two;
+          shows = true;
+        }}
+        worth = shown;
+      }} else {{
+        if (!folds) {{
+          met = all - all_one - all_two + hand[(of.z >> 16) * WIDE + v];
+          folds = true;
+        }}
+        worth = met;
+      }}
+      out[ends[3 * k] * line + (wide_int)c * lanes + v] = stake[ends[3 * k + 2] + lane + v] * worth;
+    }}
+  }}
+}}
+
+extern "C" __global__ void ends_one(
+    const int classes, const int boards, const int count, const int* __restrict__ board_first,
+    const real* __restrict__ sizes, const int* __restrict__ board_tie, const int* __restrict__ tie_class,
+    const wide_int* __restrict__ places, const int* __restrict__ shapes, const int other,
+    const int* __restrict__ units, const int* __restrict__ ends, const real* __restrict__ stake,
+    const real* __restrict__ plan, const real* __restrict__ roots, real* values) {{
+  const unsigned int at = blockIdx.x * blockDim.x + threadIdx.x;
+  if (at >= (unsigned int)boards * (unsigned int)count) return;
+  const int board = (int)(at / (unsigned int)count);
+  const int* const unit = units + 5 * ((int)at - board * count);
+  const int g = unit[0], lane = unit[1], action = unit[2], lanes = shapes[4 * g];
+  const int first = board_first[board], size = board_first[board + 1] - first;
+  const real* source;
+  if (action < 0) source = roots + places[4 * g] + (wide_int)first * lanes + lane;
+  else source = plan + places[4 * g + 1 + other] + ((wide_int)shapes[4 * g + 1 + other] * first
+                + (wide_int)action * size) * lanes + lane;
+  real* const out = values + places[4 * g + 3] + (wide_int)first * lanes + lane;
+  const wide_int line = (wide_int)classes * lanes;
+  const int* const begin = tie_class + board_tie[board];
+  const int ties = board_tie[board + 1] - board_tie[board] - 1;
+  real all = 0;
+  for (int c = 0; c < size; c++) all += sizes[first + c] * source[(wide_int)c * lanes];
+  real below = 0;
+  for (int t = 0; t < ties; t++) {{
+    real upto = below;
+    for (int c = begin[t]; c < begin[t + 1]; c++) upto += sizes[first + c] * source[(wide_int)c * lanes];
+    for (int c = begin[t]; c < begin[t + 1]; c++) {{
+      const real met = all - source[(wide_int)c * lanes];
+      for (int k = unit[3]; k < unit[3] + unit[4]; k++)
+        out[ends[3 * k] * line + (wide_int)c * lanes] =
+            stake[ends[3 * k + 2] + lane] * (ends[3 * k + 1] ? below + upto - all : met);
+    }}
+    below = upto;
+  }}
+}}
+
+extern "C" __global__ void take_back(
+    const int classes, const int* __restrict__ exits, const wide_int* __restrict__ exit_to,
+    const int* __restrict__ down_at, const int* __restrict__ down, const real* __restrict__ carry,
+    const wide_int* __restrict__ places, const int* __restrict__ shapes, const real* __restrict__ root_value,
+    real* values) {{
+  const int* const exit = exits + 3 * blockIdx.y;
+  const int g = exit[0], lanes = shapes[4 * g];
+  const unsigned int e = blockIdx.x * blockDim.x + threadIdx.x;
+  if (e >= (unsigned int)classes * (unsigned int)lanes) return;
+  const int c = (int)(e / (unsigned int)lanes), lane = (int)e - c * lanes;
+  const wide_int* const to = exit_to + 3 * (exit[2] + lane);
+  const real* const from = root_value + to[0] + to[2];
+  const wide_int there = to[1];
+  real all = 0;
+  const int end = down_at[c + 1];
+  _Pragma("unroll 4")
+  for (int i = down_at[c]; i < end; i++) all += carry[i] * from[down[i] * there];
+  values[places[4 * g + 3] + (wide_int)exit[1] * classes * lanes + e] = all;
+}}
+
+extern "C" __global__ void learn(
+    const int seat, const int classes, const int* __restrict__ class_board, const int* __restrict__ board_first,
+    const wide_int* __restrict__ places, const int* __restrict__ shapes, const int* __restrict__ node_at,
+    const int* __restrict__ nodes, real* values, real* root_value, kept* regret, kept* strategy,
+    const real* __restrict__ now) {{
+  const int g = blockIdx.y;
+  const unsigned int e = blockIdx.x * blockDim.x + threadIdx.x;
+  if (e >= (unsigned int)classes * (unsigned int)shapes[4 * g]) return;
+  const Place at = place_of(g, e, seat, class_board, board_first, places, shapes);
+  const wide_int line = (wide_int)classes * at.lanes;
+  real* const value = values + places[4 * g + 3] + e;
+  const kept grow = (kept)now[0], keep = (kept)now[1], least = (kept)now[2], prediction = (kept)now[3];
+  const kept tiny = (kept)now[4];
+  for (int i = node_at[g]; i < node_at[g + 1]; i++) {{
+    const int* const node = nodes + (4 + MOST) * i;
+    const int width = node[2];
+    real worth[MOST], mean = 0;
+    _Pragma("unroll")
+    for (int a = 0; a < MOST; a++)
+      if (a < width) worth[a] = value[node[4 + a] * line];
+    if (node[1] != seat) {{
+      _Pragma("unroll")
+      for (int a = 0; a < MOST; a++)
+        if (a < width) mean += worth[a];
+      value[node[0] * line] = mean;
+      continue;
+    }}
+    const wide_int first = at.start + node[3] * at.stride;
+    kept share[MOST], old[MOST], all = 0;
+    _Pragma("unroll")
+    for (int a = 0; a < MOST; a++) {{
+      if (a < width) {{
+        share[a] = strategy[first + a * at.stride];
+        old[a] = regret[first + a * at.stride];
+        mean += (real)share[a] * worth[a];
+      }}
+    }}
+    value[node[0] * line] = mean;
+    if (width < 2) continue;
+    _Pragma("unroll")
+    for (int a = 0; a < MOST; a++) {{
+      if (a < width) {{
+        const kept delta = (kept)(worth[a] - mean);
+        kept r = old[a] * (old[a] > 0 ? grow : keep) + delta;
+        r = r > least ? r : least;
+        regret[first + a * at.stride] = r;
+        r += prediction * delta;
+        share[a] = r > 0 ? r : (kept)0;
+        all += share[a];
+      }}
+    }}
+    const kept scale = (kept)1 / (all > tiny ? all : tiny), uniform = (kept)1 / (kept)width;
+    _Pragma("unroll")
+    for (int a = 0; a < MOST; a++)
+      if (a < width) strategy[first + a * at.stride] = all > tiny ? share[a] * scale : uniform;
+  }}
+  root_value[places[4 * g] + e] = value[0];
+}}
+
+extern "C" __global__ void look(
+    const int seat, const int classes, const int* __restrict__ class_board, const int* __restrict__ board_first,
+    const wide_int* __restrict__ places, const int* __restrict__ shapes, const int* __restrict__ node_at,
+    const int* __restrict__ nodes, real* values, real* root_value, const kept* __restrict__ weights, const int played) {{
+  const int g = blockIdx.y;
+  const unsigned int e = blockIdx.x * blockDim.x + threadIdx.x;
+  if (e >= (unsigned int)classes * (unsigned int)shapes[4 * g]) return;
+  const Place at = place_of(g, e, seat, class_board, board_first, places, shapes);
+  const wide_int line = (wide_int)classes * at.lanes;
+  real* const value = values + places[4 * g + 3] + e;
+  for (int i = node_at[g]; i < node_at[g + 1]; i++) {{
+    const int* const node = nodes + (4 + MOST) * i;
+    const int width = node[2];
+    const wide_int first = at.start + node[3] * at.stride;
+    const bool mine = node[1] == seat;
+    real worth = mine && !played ? value[node[4] * line] : (real)0, all = 0;
+    if (mine && played)
+      for (int a = 0; a < width; a++) all += (real)weights[first + a * at.stride];
+    for (int a = 0; a < width; a++) {{
+      const real after = value[node[4 + a] * line];
+      if (!mine) worth += after;
+      else if (!played) worth = after > worth ? after : worth;
+      else worth += (all > 0 ? (real)weights[first + a * at.stride] / all : (real)1 / width) * after;
+    }}
+    value[node[0] * line] = worth;
+  }}
+  root_value[places[4 * g] + e] = value[0];
+}}
+"""
+
+
+def source(real: str, kept: str, most: int, wide: int) -> str:
+    """All kernels. real, kept: float or double; most: actions of a decision; wide: lanes of a block of `ends_two`."""
+    return SOURCE.format(real=real, kept=kept, most=most, wide=wide, chunk=CHUNK, span=SPAN)
+
+
+def shared_numbers(hands: int, live: int, wide: int) -> int:
+    """Numbers that `ends_two` keeps in shared memory."""
+    chunks = hands // CHUNK + 1
+    held, spans = live - 1, (chunks - 1) // SPAN + 1
+    by_card = live * (held + 1 + held // CHUNK + 1 + 1)
+    return wide * (2 * hands + 1 + chunks + spans + 1 + by_card)

@@ -1,0 +1,229 @@
+"""A poker form as the kernels for a GPU read it (`cuda.py`): numbers within a round, and lists instead of searches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.poker.exact.deal import DealRound
+
+if TYPE_CHECKING:
+    from kibitz.poker.exact.operator import PokerOperator
+
+Ints = NDArray[np.int64]
+Array = NDArray[Any]
+BOARDS_AT_ONCE = 256  # whose hands are put into lists by card at a time
+
+
+@dataclass(frozen=True)
+class RoundArrays:
+    """A round. B boards, C classes, G groups; numbers count from the round's first, nodes from their group's."""
+
+    classes: int
+    boards: int
+    hands: int  # on a board, of two cards; else 0
+    live: int  # cards that are not on a board
+    widest: int  # lanes of a group, at most
+    lines: int  # numbers for the values of all nodes
+    arrays: dict[str, Array]  # by name, as kernels take them
+    by_seat: tuple[dict[str, Array], dict[str, Array]]  # what differs by the seat whose values or plans are asked for
+    reals: dict[str, Array]  # float64, which kernels have in their own precision
+
+    @property
+    def groups(self) -> int:
+        return len(self.arrays["shapes"])
+
+    @property
+    def exits(self) -> int:
+        return len(self.arrays["exits"])
+
+
+def round_arrays(form: PokerOperator, level: int, wide: int) -> RoundArrays:
+    """The tables of a round. wide: lanes of a block that works out showdowns of hands of two cards."""
+    from kibitz.poker.exact.kernels.passes import EXIT, FOLD, SHOWDOWN
+
+    table, cards = form.table, form.cards.rounds[level]
+    groups = range(*table.round_group[level : level + 2].tolist())
+    lanes = np.diff(table.group_lane)
+    most = table.children.shape[1]
+    classes, two = cards.classes, len(table.hand_card) > 0
+    node_counts = np.diff(table.group_node)
+    sizes = classes * lanes[groups.start : groups.stop] * node_counts[groups.start : groups.stop]
+    places = np.zeros((len(groups), 4), np.int64)
+    shapes = np.zeros((len(groups), 4), np.int32)
+    places[:, 3] = np.cumsum(sizes) - sizes
+    node_at, nodes, exits, exit_to = [0], [], [], []
+    decision_at: tuple[list[int], list[int]] = ([0], [0])
+    decisions: tuple[list[list[int]], list[list[int]]] = ([], [])
+    units: tuple[list[list[int]], list[list[int]]] = ([], [])
+    ends: tuple[list[list[int]], list[list[int]]] = ([], [])
+    for g, group in enumerate(groups):
+        first, behind = table.group_node[group : group + 2].tolist()
+        places[g, :3] = table.group_root[group], table.base[0, group], table.base[1, group]
+        shapes[g, :3] = lanes[group], table.width[0, group], table.width[1, group]
+        turn, count = table.turn[first:behind].tolist(), table.count[first:behind].tolist()
+        action, slot = table.action[first:behind].tolist(), table.slot[:, first:behind].tolist()
+        children = table.children[first:behind].tolist()
+        for k in range(behind - first):
+            if turn[k] < FOLD:
+                begin, seat = action[children[k][0]], turn[k]
+                above = slot[seat][k]
+                decisions[seat].append([begin, count[k], action[above] if above else -1])
+        for k in range(behind - first - 1, -1, -1):
+            if turn[k] < FOLD:
+                offered = children[k][: count[k]]
+                nodes.append([k, turn[k], count[k], action[children[k][0]], *offered, *[0] * (most - count[k])])
+            elif turn[k] == EXIT:
+                exits.append([g, k, len(exit_to)])
+                exit_to += _leads(form, group, k, int(lanes[group]))
+        node_at.append(len(nodes))
+        for seat in (0, 1):
+            decision_at[seat].append(len(decisions[seat]))
+            met: dict[int, list[int]] = {}  # what the other has done last -> ends
+            for k in range(behind - first):
+                if turn[k] in (FOLD, SHOWDOWN):
+                    met.setdefault(slot[1 - seat][k], []).append(k)
+            for above, ended in met.items():
+                begin = len(ends[seat])
+                ends[seat].extend([k, int(turn[k] == SHOWDOWN), int(table.node_lane[first + k])] for k in ended)
+                led = action[above] if above else -1
+                units[seat].extend([g, lane, led, begin, len(ended)]
+                                   for lane in range(0, int(lanes[group]), wide if two else 1))  # fmt: skip
+    arrays = {
+        "class_board": cards.board_of_class.astype(np.int32), "board_first": cards.board_class.astype(np.int32),
+        "places": places, "shapes": shapes, "up": cards.up.astype(np.int32),
+        "node_at": np.array(node_at, np.int32), "nodes": _table(nodes, 4 + most),
+        "exits": _table(exits, 3), "exit_to": np.array(exit_to, np.int64).reshape(-1, 3),
+        **_from(form, groups), **_ties_of(cards),
+    }  # fmt: skip
+    if two:
+        arrays |= hands_by_card(cards)
+    reals = {"size": cards.size}
+    if level + 1 < len(form.cards.rounds):
+        below = form.cards.rounds[level + 1]
+        order = np.argsort(below.up, kind="stable")
+        arrays["down"] = order.astype(np.int32)
+        arrays["down_at"] = np.searchsorted(below.up[order], np.arange(classes + 1)).astype(np.int32)
+        reals["carry"] = (below.share / cards.share[below.up])[order]
+    by_seat = [
+        {"decision_at": np.array(decision_at[seat], np.int32), "decisions": _table(decisions[seat], 3),
+         "units": _table(units[seat], 5), "ends": _table(ends[seat], 3)}
+        for seat in (0, 1)
+    ]  # fmt: skip
+    deck = form.definition.ranks * form.definition.suits
+    return RoundArrays(
+        classes, len(cards.boards), int(cards.board_hand[1]) if two else 0, deck - cards.boards.shape[1],
+        int(shapes[:, 0].max()), int(sizes.sum()), arrays, (by_seat[0], by_seat[1]), reals,
+    )  # fmt: skip
+
+
+def _table(rows: list[list[int]], width: int) -> Array:
+    return np.array(rows, np.int32).reshape(-1, width)
+
+
+def _leads(form: PokerOperator, group: int, node: int, lanes: int) -> list[list[int]]:
+    """Where an exit leads, lane by lane: the roots of a group, its lanes, the lane there."""
+    table, there = form.table, np.zeros((lanes, 3), np.int64)
+    for link in range(*table.group_link[group : group + 2].tolist()):
+        if table.link_node[link] == node:
+            first, count, to = int(table.link_lane[link]), int(table.link_count[link]), int(table.link_group[link])
+            there[first : first + count, 0] = table.group_root[to]
+            there[first : first + count, 1] = table.group_lane[to + 1] - table.group_lane[to]
+            there[first : first + count, 2] = int(table.link_first[link]) + np.arange(count)
+    listed: list[list[int]] = there.tolist()
+    return listed
+
+
+def _from(form: PokerOperator, groups: range) -> dict[str, Array]:
+    """By lane of a round: the group and the lane before, and by seat the action that it came by there, -1 for none."""
+    table = form.table
+    first = int(table.group_lane[groups.start])
+    come = np.full((int(table.group_lane[groups.stop]) - first, 4), -1, np.int32)
+    level = int(np.searchsorted(table.round_group, groups.start, side="right")) - 1
+    if level:
+        before = range(*table.round_group[level - 1 : level + 1].tolist())
+        for number, group in enumerate(before):
+            node = int(table.group_node[group])
+            for link in range(*table.group_link[group : group + 2].tolist()):
+                there = int(table.group_lane[table.link_group[link]]) + int(table.link_first[link]) - first
+                rows = slice(there, there + int(table.link_count[link]))
+                come[rows, 0] = number
+                come[rows, 1] = int(table.link_lane[link]) + np.arange(int(table.link_count[link]))
+                for seat in (0, 1):
+                    above = int(table.slot[seat, node + table.link_node[link]])
+                    come[rows, 2 + seat] = int(table.action[node + above]) if above else -1
+    lane_at = table.group_lane[groups.start : groups.stop] - first
+    return {"lane_at": lane_at.astype(np.int32), "lane_from": come}
+
+
+def _ties_of(cards: DealRound) -> dict[str, Array]:
+    """Classes of one strength on each board, behind the last of them all classes; before the last round all are one."""
+    classes = np.arange(cards.classes) - cards.board_class[cards.board_of_class]
+    begins = np.flatnonzero(cards.low == classes) if cards.low.any() or cards.high.any() else cards.board_class[:-1]
+    of_board = cards.board_of_class[begins]
+    counts = np.bincount(of_board, minlength=len(cards.boards)) + 1
+    board_tie = np.concatenate(([0], np.cumsum(counts)))
+    tie_class = np.empty(board_tie[-1], np.int64)
+    tie_class[np.arange(len(begins)) + of_board] = classes[begins]
+    tie_class[board_tie[1:] - 1] = np.diff(cards.board_class)
+    return {"board_tie": board_tie.astype(np.int32), "tie_class": tie_class.astype(np.int32)}
+
+
+def hands_by_card(cards: DealRound) -> dict[str, Array]:
+    """Hands of two cards as `ends_two` reads them.
+
+    hand_class uint16[B, H]: the class of a hand, counted from the board's first. card_hands uint16[B, cards not on the
+    board, as many less 1]: the hands with each card, in order of strength. ranked uint32[C, 4].
+    """
+    boards, hands = len(cards.boards), int(cards.board_hand[1])
+    class_of = cards.hand_class.reshape(boards, hands) - cards.board_class[:-1, None]
+    live = int(np.count_nonzero(np.bincount(cards.hands[:hands].ravel(), minlength=52)))
+    lists = np.empty((boards, live, live - 1), np.uint16)
+    ranked = np.zeros((cards.classes, 4), np.uint32)
+    _, rep = np.unique(cards.hand_class, return_index=True)  # the first hand of each class
+    for low in range(0, boards, BOARDS_AT_ONCE):
+        part = slice(low, min(low + BOARDS_AT_ONCE, boards))
+        words, lists[part] = _ranked(cards, part, hands, live)
+        of_part = slice(int(cards.board_class[part.start]), int(cards.board_class[part.stop]))
+        ranked[of_part] = words[rep[of_part] - part.start * hands]
+    return {"hand_class": class_of.astype(np.uint16), "card_hands": lists, "ranked": ranked}
+
+
+def _ranked(cards: DealRound, part: slice, hands: int, live: int) -> tuple[Array, Array]:
+    """([hands of these boards, 4] as `ranked`, [boards, live, live - 1] as `card_hands`)."""
+    boards, here = part.stop - part.start, slice(part.start * hands, part.stop * hands)
+    number = np.cumsum(~_on_board(cards, part), axis=1) - 1  # [boards, 52] of the cards that are not there
+    pair = np.take_along_axis(number, cards.hands[here].reshape(boards, 2 * hands).astype(np.int64), axis=1)
+    order = np.argsort(pair, axis=1, kind="stable")
+    lists = (order // 2).reshape(boards, live, live - 1)
+    tie = cards.hand_low[here].reshape(boards, hands)
+    strength = np.take_along_axis(tie, lists.reshape(boards, -1), axis=1).reshape(lists.shape)
+    place = np.broadcast_to(np.arange(live - 1), lists.shape)
+    fresh = np.ones(lists.shape, bool)
+    fresh[:, :, 1:] = strength[:, :, 1:] != strength[:, :, :-1]
+    below = np.maximum.accumulate(np.where(fresh, place, 0), axis=2)
+    last = np.ones(lists.shape, bool)
+    last[:, :, :-1] = fresh[:, :, 1:]
+    upto = np.minimum.accumulate(np.where(last, place + 1, live)[:, :, ::-1], axis=2)[:, :, ::-1]
+    counts = np.empty((2, boards, 2 * hands), np.int64)
+    for which, count in enumerate((below, upto)):
+        np.put_along_axis(counts[which], order, count.reshape(boards, -1), axis=1)
+    counts = counts.reshape(2, boards, hands, 2)
+    pair = pair.reshape(boards, hands, 2)
+    words = np.zeros((boards, hands, 4), np.uint32)
+    words[..., 0] = tie | cards.hand_high[here].reshape(boards, hands) << 16
+    words[..., 1] = counts[0, ..., 0] | counts[1, ..., 0] << 8 | counts[0, ..., 1] << 16 | counts[1, ..., 1] << 24
+    words[..., 2] = pair[..., 0] | pair[..., 1] << 8 | np.arange(hands) << 16
+    return words.reshape(-1, 4), lists.astype(np.uint16)
+
+
+def _on_board(cards: DealRound, part: slice) -> NDArray[np.bool_]:
+    """[boards, 52]  whether a card cannot be held: it is on the board, or not in the deck."""
+    gone = np.ones((part.stop - part.start, 52), bool)
+    gone[:, np.unique(cards.hands)] = False
+    if cards.boards.shape[1]:
+        np.put_along_axis(gone, cards.boards[part].astype(np.int64), True, axis=1)
+    return gone
