@@ -82,6 +82,12 @@ class Launcher:
         self.stream.synchronize()
 
 
+@lru_cache(1)
+def on_gpu() -> Launcher:
+    """One line of launches for all: memory that one solve has given back is there for the next."""
+    return Launcher()
+
+
 @lru_cache(16)
 def _module(source: str) -> Any:
     xp = Device("gpu").xp
@@ -133,7 +139,7 @@ class GpuPasses:
                               "an abstraction by name (--abstraction 'percentile(8)')")
         self.form, self.dtype = form, np.dtype(dtype)
         self.wide = wide or lanes_of_a_block(form)
-        self.launcher = launcher or Launcher()
+        self.launcher = launcher or on_gpu()
         self.two = len(form.table.hand_card) > 0
         self._check_room()
         to = self.launcher
