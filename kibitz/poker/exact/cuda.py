@@ -49,8 +49,8 @@ __device__ __forceinline__ Place place_of(
   at.first = board_first[board];
   at.size = board_first[board + 1] - at.first;
   at.stride = (wide_int)at.size * at.lanes;
-  at.start = places[4 * g + 1 + seat] + ((wide_int)shapes[4 * g + 1 + seat] * at.first + (at.here - at.first)) * at.lanes
-             + at.lane;
+  const wide_int width = shapes[4 * g + 1 + seat];
+  at.start = places[4 * g + 1 + seat] + (width * at.first + (at.here - at.first)) * at.lanes + at.lane;
   return at;
 }}
 
@@ -138,9 +138,9 @@ extern "C" __global__ void even(
 }}
 
 // The worth of an end is the stake times the other's reach that is met, at a showdown that of weaker hands less that of
-// stronger ones. A hand meets none that shares a card with it. A class has four words: the hands that it beats and those
-// that do not beat it, 16 bits each; the same among the hands with its first and its second card, 8 bits each; its two
-// cards, 8 bits each, and the place of its first hand.
+// stronger ones. A hand meets none that shares a card with it. A class has four words: the hands that it beats and
+// those that do not beat it, 16 bits each; the same among the hands with its first and its second card, 8 bits each;
+// its two cards, 8 bits each, and the place of its first hand.
 extern "C" __global__ void ends_two(
     const int classes, const int hands, const int live, const int* __restrict__ board_first,
     const unsigned short* __restrict__ hand_class, const unsigned short* __restrict__ card_hands,
@@ -385,7 +385,8 @@ extern "C" __global__ void learn(
 extern "C" __global__ void look(
     const int seat, const int classes, const int* __restrict__ class_board, const int* __restrict__ board_first,
     const wide_int* __restrict__ places, const int* __restrict__ shapes, const int* __restrict__ node_at,
-    const int* __restrict__ nodes, real* values, real* root_value, const kept* __restrict__ weights, const int played) {{
+    const int* __restrict__ nodes, real* values, real* root_value, const kept* __restrict__ weights,
+    const int played) {{
   const int g = blockIdx.y;
   const unsigned int e = blockIdx.x * blockDim.x + threadIdx.x;
   if (e >= (unsigned int)classes * (unsigned int)shapes[4 * g]) return;

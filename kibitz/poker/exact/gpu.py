@@ -135,8 +135,10 @@ class GpuPasses:
         """dtype: of regrets, strategies and averages, and of plans and values in iterations. wide: lanes of a block
         that works out showdowns; 0: as the form needs."""
         if form.buckets is not None:
-            raise SolverError("hands of a bucket share rows, which the poker form's kernels for a GPU do not do: use "
-                              "an abstraction by name (--abstraction 'percentile(8)')")
+            raise SolverError(
+                "hands of a bucket share rows, which the poker form's kernels for a GPU do not do: use "
+                "an abstraction by name (--abstraction 'percentile(8)')"
+            )
         self.form, self.dtype = form, np.dtype(dtype)
         self.wide = wide or lanes_of_a_block(form)
         self.launcher = launcher or on_gpu()

@@ -1,4 +1,4 @@
-"""The state of CFR on a poker form on a GPU: regrets, strategies and averages there, as `cfr_state.py` has in memory."""
+"""The state of CFR on a poker form on a GPU: what `cfr_state.py` keeps in memory."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ AHEAD = 1024  # iterations whose numbers are sent at a time
 
 
 class GpuPokerCfrState:
-    """As `PokerCfrState`: the same numbers in the same order, so that a checkpoint resumes on either. Sums are in another
-    order, so numbers differ by rounding; the same GPU gives the same bits."""
+    """As `PokerCfrState`: the same numbers in the same order, so that a checkpoint resumes on either.
+
+    Sums are added up in another order, so numbers differ by rounding; the same GPU gives the same bits.
+    """
 
     def __init__(
         self, form: PokerOperator, start: Floats | None, dtype: Any = np.float32, rows: PokerRows | None = None,
@@ -74,8 +76,7 @@ class GpuPokerCfrState:
     def restore(self) -> None:
         """Take over a state that was written; it must be in the order of this form's lanes."""
         if (self._host["lanes"] != self._lanes).any():
-            raise ArtefactError("the saved state of the run has another layout than this version uses; start a new "
-                                "run")
+            raise ArtefactError("the saved state of the run has another layout than this version uses; start a new run")
         for name, array in self._held.items():
             self.launcher.assign(array, slice(None), self.launcher.array(self._host[name]))
 

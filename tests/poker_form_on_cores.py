@@ -1,4 +1,4 @@
-"""CUDA source as plain C++: threads of a block one after the other, or as threads of the system that meet at barriers."""
+"""CUDA source as plain C++: threads of a block one after the other, or as threads that meet at barriers."""
 
 from __future__ import annotations
 
@@ -76,9 +76,8 @@ class OnCores(Launcher):
             path.write_text(text + "".join(runs))
             made = path.with_suffix(".so")
             if not made.exists():
-                order = [COMPILER, "-O1", "-shared", "-fPIC", "-w", "-ffp-contract=off", "-pthread", "-Wl,-Bsymbolic", str(path), "-o",
-                         str(made)]  # fmt: skip
-                subprocess.run(order, check=True)
+                flags = ["-O1", "-shared", "-fPIC", "-w", "-ffp-contract=off", "-pthread", "-Wl,-Bsymbolic"]
+                subprocess.run([COMPILER, *flags, str(path), "-o", str(made)], check=True)
             self._made[source] = ctypes.CDLL(str(made))
         return self._made[source]
 
