@@ -80,6 +80,7 @@ class Task:
     start: NDArray[np.float64] | None = None  # probabilities by infoset column to start from; None: uniform
     seed: int = 0
     threads: int = 1
+    device: str = "cpu"  # "gpu": of a form whose arrays are sent there for the run; others know of their device
 
     @property
     def gradients(self) -> GradientForm:
