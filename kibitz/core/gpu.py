@@ -7,6 +7,16 @@ from typing import Any
 
 from kibitz.core.errors import SolverError
 
+DEVICES = ("cpu", "gpu")
+
+
+def require(device: str) -> None:
+    """Refuse a device that is unknown, or that this machine does not have."""
+    if device not in DEVICES:
+        raise SolverError(f"device {device!r}: choose {' or '.join(DEVICES)}")
+    if device == "gpu":
+        cupy_module()
+
 
 @lru_cache(1)
 def cupy_module() -> Any:

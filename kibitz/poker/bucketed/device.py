@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from kibitz.core.errors import SolverError
-from kibitz.core.gpu import cupy_module
+from kibitz.core.gpu import cupy_module, require
 from kibitz.core.resources import MARGIN, cores, free_memory
 
-DEVICES = ("cpu", "gpu")
 CACHED = 1 << 16  # numbers of one array that a core works on at a time: its second-level cache holds several
 
 _SUMS = """
@@ -33,8 +32,7 @@ class Device:
     """An array module, and the few things that NumPy and CuPy do differently."""
 
     def __init__(self, name: str = "cpu") -> None:
-        if name not in DEVICES:
-            raise SolverError(f"device {name!r}: choose {' or '.join(DEVICES)}")
+        require(name)
         self.name = name
         self.xp: Any = np if name == "cpu" else cupy_module()
 
