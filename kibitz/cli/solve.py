@@ -30,12 +30,12 @@ from kibitz.cli.common import (
 )
 from kibitz.cli.options import (
     CheckpointEvery,
-    Device,
     Iterations,
     MaxInfosets,
     ProfileOut,
     Quiet,
     Seconds,
+    SolveDevice,
     Until,
     argument,
     checked,
@@ -96,7 +96,7 @@ def solve(
     threads: Annotated[
         int | None, number("--threads", "N", "Cores to use; same result, except by mccfr. Default: as many as help.")
     ] = None,
-    device: Device = "cpu",
+    device: SolveDevice = "cpu",
     out: ProfileOut = None,
     checkpoint: Annotated[Path | None, option("--checkpoint", "DIR", "Save the run here from time to time.")] = None,
     checkpoint_every: CheckpointEvery = 30.0,
@@ -228,11 +228,9 @@ def _check(order: SolveOrder) -> None:
 
     run = order.request.run
     if run.device != "cpu":
-        from kibitz.poker.bucketed.device import Device as ArrayDevice
+        from kibitz.core.gpu import require
 
-        if order.request.abstraction is None:
-            raise SolverError("--device gpu is for poker in buckets: name them, as --abstraction 'percentile(8)'")
-        ArrayDevice(run.device)  # refused at once where there is none
+        require(run.device)  # refused at once where there is none
     check_artefact(order.out, "--out", "profile")
     check_file(order.plot, "--plot", ENDINGS)
     check_file(order.log, "--log", (".jsonl", ".json"))
@@ -263,7 +261,7 @@ def _run(order: SolveOrder, shown: bool) -> tuple[Tree | CompactForm, Result, Ru
     with Watch(shown) as watch:
         of_tree = walks(known(solver)) or only_on_tree(game, request.abstraction)
         tree = subject_of(game, watch, of_tree, order.columns, request.abstraction, device, samples(solver))
-        spec = compiled(solver, watch, tree) or compiled(chosen(tree, watch), watch, tree)
+        spec = compiled(solver, watch, tree, device) or compiled(chosen(tree, watch), watch, tree, device)
         watch.solving(f"solving {tree.spec} by {spec}", state)
         with _Log(order.log, state) as log:
             run = replace(request.run, progress=log.add)
@@ -280,8 +278,12 @@ def known(solver: str) -> str:
     return solver
 
 
-def compiled(solver: str, watch: Watch, subject: Tree | CompactForm | None = None) -> str | None:
+def compiled(
+    solver: str, watch: Watch, subject: Tree | CompactForm | None = None, device: str = "cpu"
+) -> str | None:
     """Compile what a solver runs, on a tiny game, so that the clock of the run measures the run.
+
+    What runs on a GPU is compiled when a run is set up, before its clock.
 
     Returns the solver; None for "auto", which does not know yet what it will be.
     """
@@ -291,6 +293,8 @@ def compiled(solver: str, watch: Watch, subject: Tree | CompactForm | None = Non
 
     if parse(solver).name == "auto" and not parse(solver).args:
         return None
+    if device != "cpu" and isinstance(subject, Tree):
+        return solver
     watch.phase("loading compiled code")
     if run.samples(solver):
         run.solve_through("poker(file=kuhn)", solver, iterations=2, abstraction="percentile(2)")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError, SpecError
 from kibitz.forms.choice import without_gradients
-from kibitz.forms.protocol import CfrForm
+from kibitz.forms.protocol import CfrForm, GpuForm
 from kibitz.solvers import Task, check
 
 if TYPE_CHECKING:
@@ -96,7 +96,11 @@ class Cfr:
         self.task, self.spec, self.rule, self.iteration = task, spec, rule, 0
         if not isinstance(task.form, CfrForm):
             raise SolverError(without_gradients(task.form))
-        self.cfr_state = task.form.cfr_state(task.rows, task.start)
+        if task.device == "cpu":
+            self.cfr_state = task.form.cfr_state(task.rows, task.start)
+        else:
+            assert isinstance(task.form, GpuForm)  # `check_device` has looked
+            self.cfr_state = task.form.gpu_cfr_state(task.rows, task.start)
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:
