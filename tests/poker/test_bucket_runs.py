@@ -112,5 +112,5 @@ def test_too_little_memory_is_a_sentence(monkeypatch: pytest.MonkeyPatch, too_la
 def test_a_device_without_buckets_is_a_sentence() -> None:
     told = CliRunner().invoke(app, ["solve", "kuhn", "--device", "tpu"])
     assert told.exit_code == 2 and "choose cpu or gpu" in told.output
-    with pytest.raises(SolverError, match="perfect-recall buckets"):
-        kibitz.solve("rhode_island(ranks=4)", run=RunOptions(device="gpu"))
+    with pytest.raises(SolverError, match="device gpu is for poker in perfect-recall buckets"):
+        kibitz.solve("rhode_island(ranks=4)", abstraction="gameshrink", run=RunOptions(device="gpu"))

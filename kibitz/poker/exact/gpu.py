@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError
+from kibitz.core.gpu import require
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.exact import cuda
 from kibitz.poker.exact.gpu_tables import RoundArrays, round_arrays
@@ -281,8 +282,6 @@ class GpuPasses:
 
 def warm_up(form: PokerOperator, device: str = "gpu") -> None:
     """Refuse a device that is not there, and compile what a solve of the form needs, or read it from CuPy's cache."""
-    if device != "gpu":
-        raise SolverError(f"device {device}: choose cpu or gpu")
-    Device("gpu")
+    require(device)
     for real in (np.float32, np.float64):
         _module(source_for(form, real, np.float32, lanes_of_a_block(form))).compile()
