@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 Ints = NDArray[np.int64]
 Array = NDArray[Any]
-BOARDS_AT_ONCE = 256  # whose hands are put into lists by card at a time
 
 
 @dataclass(frozen=True)
@@ -173,57 +172,15 @@ def _ties_of(cards: DealRound) -> dict[str, Array]:
 
 
 def hands_by_card(cards: DealRound) -> dict[str, Array]:
-    """Hands of two cards as `ends_two` reads them.
+    """Hands of two cards as `ends_two` reads them: hand_class uint16[H], card_hands uint16[B, cards that are not on the
+    board, as many less 1] and ranked uint32[C, 4], as `kernels.packed.rank_hands` makes them."""
+    from kibitz.poker.exact.kernels.packed import rank_hands
 
-    hand_class uint16[B, H]: the class of a hand, counted from the board's first. card_hands uint16[B, cards not on the
-    board, as many less 1]: the hands with each card, in order of strength. ranked uint32[C, 4].
-    """
     boards, hands = len(cards.boards), int(cards.board_hand[1])
-    class_of = cards.hand_class.reshape(boards, hands) - cards.board_class[:-1, None]
-    live = int(np.count_nonzero(np.bincount(cards.hands[:hands].ravel(), minlength=52)))
-    lists = np.empty((boards, live, live - 1), np.uint16)
+    live = len(np.unique(cards.hands[:hands]))
+    class_of = np.empty(len(cards.hands), np.uint16)
+    card_hands = np.empty((boards, live, live - 1), np.uint16)
     ranked = np.zeros((cards.classes, 4), np.uint32)
-    _, rep = np.unique(cards.hand_class, return_index=True)  # the first hand of each class
-    for low in range(0, boards, BOARDS_AT_ONCE):
-        part = slice(low, min(low + BOARDS_AT_ONCE, boards))
-        words, lists[part] = _ranked(cards, part, hands, live)
-        of_part = slice(int(cards.board_class[part.start]), int(cards.board_class[part.stop]))
-        ranked[of_part] = words[rep[of_part] - part.start * hands]
-    return {"hand_class": class_of.astype(np.uint16), "card_hands": lists, "ranked": ranked}
-
-
-def _ranked(cards: DealRound, part: slice, hands: int, live: int) -> tuple[Array, Array]:
-    """([hands of these boards, 4] as `ranked`, [boards, live, live - 1] as `card_hands`)."""
-    boards, here = part.stop - part.start, slice(part.start * hands, part.stop * hands)
-    number = np.cumsum(~_on_board(cards, part), axis=1) - 1  # [boards, 52] of the cards that are not there
-    pair = np.take_along_axis(number, cards.hands[here].reshape(boards, 2 * hands).astype(np.int64), axis=1)
-    order = np.argsort(pair, axis=1, kind="stable")
-    lists = (order // 2).reshape(boards, live, live - 1)
-    tie = cards.hand_low[here].reshape(boards, hands)
-    strength = np.take_along_axis(tie, lists.reshape(boards, -1), axis=1).reshape(lists.shape)
-    place = np.broadcast_to(np.arange(live - 1), lists.shape)
-    fresh = np.ones(lists.shape, bool)
-    fresh[:, :, 1:] = strength[:, :, 1:] != strength[:, :, :-1]
-    below = np.maximum.accumulate(np.where(fresh, place, 0), axis=2)
-    last = np.ones(lists.shape, bool)
-    last[:, :, :-1] = fresh[:, :, 1:]
-    upto = np.minimum.accumulate(np.where(last, place + 1, live)[:, :, ::-1], axis=2)[:, :, ::-1]
-    counts = np.empty((2, boards, 2 * hands), np.int64)
-    for which, count in enumerate((below, upto)):
-        np.put_along_axis(counts[which], order, count.reshape(boards, -1), axis=1)
-    counts = counts.reshape(2, boards, hands, 2)
-    pair = pair.reshape(boards, hands, 2)
-    words = np.zeros((boards, hands, 4), np.uint32)
-    words[..., 0] = tie | cards.hand_high[here].reshape(boards, hands) << 16
-    words[..., 1] = counts[0, ..., 0] | counts[1, ..., 0] << 8 | counts[0, ..., 1] << 16 | counts[1, ..., 1] << 24
-    words[..., 2] = pair[..., 0] | pair[..., 1] << 8 | np.arange(hands) << 16
-    return words.reshape(-1, 4), lists.astype(np.uint16)
-
-
-def _on_board(cards: DealRound, part: slice) -> NDArray[np.bool_]:
-    """[boards, 52]  whether a card cannot be held: it is on the board, or not in the deck."""
-    gone = np.ones((part.stop - part.start, 52), bool)
-    gone[:, np.unique(cards.hands)] = False
-    if cards.boards.shape[1]:
-        np.put_along_axis(gone, cards.boards[part].astype(np.int64), True, axis=1)
-    return gone
+    rank_hands(cards.hands, cards.hand_class, cards.board_class, cards.hand_low, cards.hand_high, hands, class_of,
+               card_hands, ranked, *np.zeros((2, 52), np.int64), np.zeros((hands, 2), np.int64))  # fmt: skip
+    return {"hand_class": class_of, "card_hands": card_hands, "ranked": ranked}
