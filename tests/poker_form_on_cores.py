@@ -28,6 +28,7 @@ static double shared_room[1 << 16];
 #define __device__
 #define __forceinline__ inline
 #define __restrict__
+#define __launch_bounds__(threads)
 static inline void __syncthreads() { if (!alone) pthread_barrier_wait(&gate); }
 """
 RUN = """
@@ -66,7 +67,7 @@ class OnCores(Launcher):
 
     def _compiled(self, source):
         if source not in self._made:
-            kernels = re.findall(r'extern "C" __global__ void (\w+)\(([^)]*)\) \{', source)
+            kernels = re.findall(r'extern "C" __global__ void (?:__launch_bounds__\(BLOCK\) )?(\w+)\(([^)]*)\) \{', source)
             runs = [
                 RUN.format(name=name, parameters=given, names=", ".join(re.findall(r"(\w+)(?:,|$)", given.strip())))
                 for name, given in kernels

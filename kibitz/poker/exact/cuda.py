@@ -10,9 +10,9 @@ lanes at once.
 - `learn`: values from the ends to the root and regret matching on the way; `look`: values against weights, at most or
   by the seat's own.
 
-With hands of two cards a block has one board and WIDE lanes that the other has come to in one way. Sums over hands and
-over the hands with each card run over pieces of CHUNK hands side by side, and then over the pieces: a running sum is
-the one of its piece and the one of all pieces before. Threads meet between the steps, and keep nothing over them but
+With hands of two cards a block has one board and one lane, and the ends that the other has come to in one way. Sums
+over hands and over the hands with each card run over pieces of CHUNK hands side by side, and then over the pieces: a
+running sum is the one of its piece and the one of all pieces before. Threads meet between the steps, and keep nothing over them but
 what is in shared memory, so a block may have any number of threads.
 
 Every sum has a fixed order: the same GPU gives the same bits. Against cores they differ by rounding.
@@ -20,16 +20,21 @@ Every sum has a fixed order: the same GPU gives the same bits. Against cores the
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 CHUNK = 9  # hands that a thread adds up; odd, so that threads find their numbers in different banks of shared memory
 SPAN = 11  # pieces that one adds up
+ENDS = 16  # of a block at most
+BLOCK = 256  # threads of a block that adds up over hands of two cards
 
 SOURCE = """
 typedef {real} real;  // of plans and values
 typedef {kept} kept;  // of regrets, strategies and averages
 #define MOST {most}
-#define WIDE {wide}
 #define CHUNK {chunk}
 #define SPAN {span}
+#define ENDS {ends}
+#define BLOCK {block}
 typedef long long wide_int;
 
 // The class of hands, board and lane of a thread, and where the seat's sequences are.
@@ -141,128 +146,107 @@ extern "C" __global__ void even(
 // stronger ones. A hand meets none that shares a card with it. A class has four words: the hands that it beats and
 // those that do not beat it, 16 bits each; the same among the hands with its first and its second card, 8 bits each;
 // its two cards, 8 bits each, and the place of its first hand.
-extern "C" __global__ void ends_two(
-    const int classes, const int hands, const int live, const int* __restrict__ board_first,
+extern "C" __global__ void __launch_bounds__(BLOCK) ends_two(
+    const int classes, const int hands, const int live, const int merged, const int* __restrict__ board_first,
     const unsigned short* __restrict__ hand_class, const unsigned short* __restrict__ card_hands,
     const uint4* __restrict__ ranked, const wide_int* __restrict__ places, const int* __restrict__ shapes,
     const int other, const int* __restrict__ units, const int* __restrict__ ends, const real* __restrict__ stake,
     const real* __restrict__ plan, const real* __restrict__ roots, real* values) {{
   extern __shared__ double room[];
   const int held = live - 1, chunks = hands / CHUNK + 1, spans = (chunks - 1) / SPAN + 1;
-  const int card_chunks = held / CHUNK + 1, card_room = held + 1;
-  real* const hand = (real*)room;                            // [hands][WIDE]
-  real* const sum = hand + hands * WIDE;                     // [hands + 1][WIDE]  within a piece
-  real* const chunk = sum + (hands + 1) * WIDE;              // [chunks][WIDE]  before a piece, within its span
-  real* const span = chunk + chunks * WIDE;                  // [spans + 1][WIDE]  before a span
-  real* const card = span + (spans + 1) * WIDE;              // [live][held + 1][WIDE]
-  real* const card_chunk = card + live * card_room * WIDE;   // [live][card_chunks][WIDE]
-  real* const card_all = card_chunk + live * card_chunks * WIDE;  // [live][WIDE]
+  const int card_chunks = held / CHUNK + 1, card_room = card_chunks * CHUNK;
+  wide_int* const line = (wide_int*)room;           // [ENDS]  where the values of an end are
+  real* const chips = (real*)(line + ENDS);         // [ENDS]
+  real* const hand = chips + ENDS;                  // [hands]
+  real* const sum = hand + hands;                   // [chunks][CHUNK]  within a piece
+  real* const chunk = sum + chunks * CHUNK;         // [spans][SPAN]  before a piece, within its span
+  real* const span = chunk + spans * SPAN;          // [spans]  of a span
+  real* const before = span + spans;                // [spans + 1]  before a span; behind the last, all
+  real* const card = before + spans + 1;            // [live][card_chunks][CHUNK]
+  real* const card_chunk = card + live * card_room; // [live][card_chunks]
+  real* const card_all = card_chunk + live * card_chunks;  // [live]
   const int thread = threadIdx.x, threads = blockDim.x, board = blockIdx.x;
   const int* const unit = units + 5 * blockIdx.y;
-  const int g = unit[0], lane = unit[1], action = unit[2], lanes = shapes[4 * g];
+  const int g = unit[0], lane = unit[1], action = unit[2], count = unit[4], lanes = shapes[4 * g];
   const int first = board_first[board], size = board_first[board + 1] - first;
   const real* source;
   if (action < 0) source = roots + places[4 * g] + (wide_int)first * lanes + lane;
   else source = plan + places[4 * g + 1 + other] + ((wide_int)shapes[4 * g + 1 + other] * first
                 + (wide_int)action * size) * lanes + lane;
   const unsigned short* const class_of = hand_class + (wide_int)board * hands;
-  for (int i = thread; i < hands * WIDE; i += threads) {{
-    const int v = i % WIDE;
-    hand[i] = lane + v < lanes ? source[(wide_int)class_of[i / WIDE] * lanes + v] : (real)0;
+  for (int i = thread; i < hands; i += threads) hand[i] = source[(merged ? (int)class_of[i] : i) * lanes];
+  for (int k = thread; k < count; k += threads) {{
+    const int* const end = ends + 3 * (unit[3] + k);
+    line[k] = 2 * (places[4 * g + 3] + ((wide_int)end[0] * classes + first) * lanes + lane) + end[1];
+    chips[k] = stake[end[2] + lane];
   }}
   __syncthreads();
   const unsigned short* const with_card = card_hands + (wide_int)board * live * held;
-  for (int j = thread; j < (chunks + live * card_chunks) * WIDE; j += threads) {{
-    const int v = j % WIDE, piece = j / WIDE;
-    real all = 0;
-    if (piece < chunks) {{
-      const int end = (piece + 1) * CHUNK;
-      for (int i = piece * CHUNK; i < end && i <= hands; i++) {{
-        sum[i * WIDE + v] = all;
-        if (i < hands) all += hand[i * WIDE + v];
-      }}
-      chunk[j] = all;
-    }} else {{
-      const int c = (piece - chunks) / card_chunks, begin = (piece - chunks) % card_chunks * CHUNK;
-      const unsigned short* const list = with_card + c * held;
-      real* const out = card + c * card_room * WIDE;
-      for (int i = begin; i < begin + CHUNK && i <= held; i++) {{
-        out[i * WIDE + v] = all;
-        if (i < held) all += hand[list[i] * WIDE + v];
-      }}
-      card_chunk[j - chunks * WIDE] = all;
+  for (int j = thread; j < chunks + live * card_chunks; j += threads) {{
+    const bool whole = j < chunks;
+    const int c = whole ? 0 : (j - chunks) / card_chunks, begin = (whole ? j : j - chunks - c * card_chunks) * CHUNK;
+    const int end = whole ? hands : held;
+    real part[CHUNK];
+    _Pragma("unroll")
+    for (int i = 0; i < CHUNK; i++) {{
+      part[i] = 0;
+      if (begin + i < end) part[i] = hand[whole ? begin + i : (int)with_card[c * held + begin + i]];
     }}
+    real* const out = whole ? sum + begin : card + c * card_room + begin;
+    real all = 0;
+    _Pragma("unroll")
+    for (int i = 0; i < CHUNK; i++) {{
+      out[i] = all;
+      all += part[i];
+    }}
+    (whole ? chunk + j : card_chunk + (j - chunks))[0] = all;
+  }}
+  for (int j = chunks + thread; j < spans * SPAN; j += threads) chunk[j] = 0;
+  __syncthreads();
+  for (int j = thread; j < spans + live; j += threads) {{
+    const bool whole = j < spans;
+    real* const out = whole ? chunk + j * SPAN : card_chunk + (j - spans) * card_chunks;
+    const int end = whole ? SPAN : card_chunks;
+    real part[SPAN], all = 0;
+    _Pragma("unroll")
+    for (int i = 0; i < SPAN; i++)
+      if (i < end) part[i] = out[i];
+    _Pragma("unroll")
+    for (int i = 0; i < SPAN; i++) {{
+      if (i < end) {{
+        out[i] = all;
+        all += part[i];
+      }}
+    }}
+    (whole ? span + j : card_all + (j - spans))[0] = all;
   }}
   __syncthreads();
-  for (int j = thread; j < (spans + live) * WIDE; j += threads) {{
-    const int v = j % WIDE, piece = j / WIDE;
+  for (int j = thread; j <= spans; j += threads) {{
     real all = 0;
-    if (piece < spans) {{
-      for (int i = piece * SPAN; i < (piece + 1) * SPAN && i < chunks; i++) {{
-        const real more = chunk[i * WIDE + v];
-        chunk[i * WIDE + v] = all;
-        all += more;
-      }}
-      span[j] = all;
-    }} else {{
-      const int c = piece - spans;
-      for (int i = c * card_chunks; i < (c + 1) * card_chunks; i++) {{
-        const real more = card_chunk[i * WIDE + v];
-        card_chunk[i * WIDE + v] = all;
-        all += more;
-      }}
-      card_all[c * WIDE + v] = all;
-    }}
+    for (int i = 0; i < j; i++) all += span[i];
+    before[j] = all;
   }}
   __syncthreads();
-  for (int v = thread; v < WIDE; v += threads) {{
-    real all = 0;
-    for (int i = 0; i < spans; i++) {{
-      const real more = span[i * WIDE + v];
-      span[i * WIDE + v] = all;
-      all += more;
-    }}
-    span[spans * WIDE + v] = all;
-  }}
-  __syncthreads();
-  real* const out = values + places[4 * g + 3] + (wide_int)first * lanes + lane;
-  const wide_int line = (wide_int)classes * lanes;
-  for (int i = thread; i < size * WIDE; i += threads) {{
-    const int v = i % WIDE, c = i / WIDE;
-    if (lane + v >= lanes) continue;
-    const uint4 of = ranked[first + c];
+  const real all = before[spans];
+  uint4 next = ranked[first + (thread < size ? thread : 0)];
+  for (int c = thread; c < size; c += threads) {{
+    const uint4 of = next;
+    next = ranked[first + (c + threads < size ? c + threads : c)];
     const int one = of.z & 255u, two = (of.z >> 8) & 255u;
-    const real all = span[spans * WIDE + v], all_one = card_all[one * WIDE + v], all_two = card_all[two * WIDE + v];
-    real met = 0, shown = 0;
-    bool folds = false, shows = false;
-    for (int k = unit[3]; k < unit[3] + unit[4]; k++) {{
-      real worth;
-      if (ends[3 * k + 1]) {{
-        if (!shows) {{
-          const int low = of.x & 65535u, high = of.x >> 16;
-          const int a = of.y & 255u, b = (of.y >> 8) & 255u, c1 = (of.y >> 16) & 255u, d = of.y >> 24;
-          const real* const ones = card + one * card_room * WIDE + v;
-          const real* const twos = card + two * card_room * WIDE + v;
-          const real* const piece_one = card_chunk + one * card_chunks * WIDE + v;
-          const real* const piece_two = card_chunk + two * card_chunks * WIDE + v;
-          const int p = low / CHUNK, q = high / CHUNK;
-          shown = (sum[low * WIDE + v] + chunk[p * WIDE + v] + span[p / SPAN * WIDE + v])
-                  + (sum[high * WIDE + v] + chunk[q * WIDE + v] + span[q / SPAN * WIDE + v]) - all;
-          shown -= (ones[a * WIDE] + piece_one[a / CHUNK * WIDE]) + (ones[b * WIDE] + piece_one[b / CHUNK * WIDE])
-                   - all_one;
-          shown -= (twos[c1 * WIDE] + piece_two[c1 / CHUNK * WIDE]) + (twos[d * WIDE] + piece_two[d / CHUNK * WIDE])
-                   - all_two;
-          shows = true;
-        }}
-        worth = shown;
-      }} else {{
-        if (!folds) {{
-          met = all - all_one - all_two + hand[(of.z >> 16) * WIDE + v];
-          folds = true;
-        }}
-        worth = met;
-      }}
-      out[ends[3 * k] * line + (wide_int)c * lanes + v] = stake[ends[3 * k + 2] + lane + v] * worth;
+    const int low = of.x & 65535u, high = of.x >> 16, p = low / CHUNK, q = high / CHUNK;
+    const int one_low = of.y & 255u, one_high = (of.y >> 8) & 255u, two_low = (of.y >> 16) & 255u, two_high = of.y >> 24;
+    const real all_one = card_all[one], all_two = card_all[two];
+    const real* const ones = card + one * card_room;
+    const real* const twos = card + two * card_room;
+    const real* const piece_one = card_chunk + one * card_chunks;
+    const real* const piece_two = card_chunk + two * card_chunks;
+    const real met = all - all_one - all_two + hand[of.z >> 16];
+    real shown = (sum[low] + chunk[p] + before[p / SPAN]) + (sum[high] + chunk[q] + before[q / SPAN]) - all;
+    shown -= (ones[one_low] + piece_one[one_low / CHUNK]) + (ones[one_high] + piece_one[one_high / CHUNK]) - all_one;
+    shown -= (twos[two_low] + piece_two[two_low / CHUNK]) + (twos[two_high] + piece_two[two_high / CHUNK]) - all_two;
+    for (int k = 0; k < count; k++) {{
+      const wide_int to = line[k];
+      values[(to >> 1) + (wide_int)c * lanes] = chips[k] * (to & 1 ? shown : met);
     }}
   }}
 }}
@@ -414,14 +398,15 @@ extern "C" __global__ void look(
 """
 
 
-def source(real: str, kept: str, most: int, wide: int) -> str:
-    """All kernels. real, kept: float or double; most: actions of a decision; wide: lanes of a block of `ends_two`."""
-    return SOURCE.format(real=real, kept=kept, most=most, wide=wide, chunk=CHUNK, span=SPAN)
+@lru_cache(32)
+def source(real: str, kept: str, most: int) -> str:
+    """All kernels. real, kept: float or double; most: actions of a decision."""
+    return SOURCE.format(real=real, kept=kept, most=most, chunk=CHUNK, span=SPAN, ends=ENDS, block=BLOCK)
 
 
-def shared_numbers(hands: int, live: int, wide: int) -> int:
-    """Numbers that `ends_two` keeps in shared memory."""
-    chunks = hands // CHUNK + 1
-    held, spans = live - 1, (chunks - 1) // SPAN + 1
-    by_card = live * (held + 1 + held // CHUNK + 1 + 1)
-    return wide * (2 * hands + 1 + chunks + spans + 1 + by_card)
+def shared_bytes(hands: int, live: int, itemsize: int) -> int:
+    """Shared memory of a block of `ends_two`."""
+    chunks, card_chunks = hands // CHUNK + 1, (live - 1) // CHUNK + 1
+    spans = (chunks - 1) // SPAN + 1
+    numbers = ENDS + hands + chunks * CHUNK + spans * SPAN + 2 * spans + 1 + live * (card_chunks * (CHUNK + 1) + 1)
+    return 8 * ENDS + itemsize * numbers

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.poker.exact.cuda import ENDS
 from kibitz.poker.exact.deal import DealRound
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class RoundArrays:
     boards: int
     hands: int  # on a board, of two cards; else 0
     live: int  # cards that are not on a board
+    merged: bool  # whether a class may have several hands
     widest: int  # lanes of a group, at most
     lines: int  # numbers for the values of all nodes
     arrays: dict[str, Array]  # by name, as kernels take them
@@ -40,8 +42,8 @@ class RoundArrays:
         return len(self.arrays["exits"])
 
 
-def round_arrays(form: PokerOperator, level: int, wide: int) -> RoundArrays:
-    """The tables of a round. wide: lanes of a block that works out showdowns of hands of two cards."""
+def round_arrays(form: PokerOperator, level: int) -> RoundArrays:
+    """The tables of a round."""
     from kibitz.poker.exact.kernels.passes import EXIT, FOLD, SHOWDOWN
 
     table, cards = form.table, form.cards.rounds[level]
@@ -85,12 +87,12 @@ def round_arrays(form: PokerOperator, level: int, wide: int) -> RoundArrays:
             for k in range(behind - first):
                 if turn[k] in (FOLD, SHOWDOWN):
                     met.setdefault(slot[1 - seat][k], []).append(k)
-            for above, ended in met.items():
-                begin = len(ends[seat])
-                ends[seat].extend([k, int(turn[k] == SHOWDOWN), int(table.node_lane[first + k])] for k in ended)
-                led = action[above] if above else -1
-                units[seat].extend([g, lane, led, begin, len(ended)]
-                                   for lane in range(0, int(lanes[group]), wide if two else 1))  # fmt: skip
+            for above, all_ended in met.items():
+                for low in range(0, len(all_ended), ENDS):
+                    ended, begin = all_ended[low : low + ENDS], len(ends[seat])
+                    ends[seat].extend([k, int(turn[k] == SHOWDOWN), int(table.node_lane[first + k])] for k in ended)
+                    led = action[above] if above else -1
+                    units[seat].extend([g, lane, led, begin, len(ended)] for lane in range(int(lanes[group])))
     arrays = {
         "class_board": cards.board_of_class.astype(np.int32), "board_first": cards.board_class.astype(np.int32),
         "places": places, "shapes": shapes, "up": cards.up.astype(np.int32),
@@ -115,6 +117,7 @@ def round_arrays(form: PokerOperator, level: int, wide: int) -> RoundArrays:
     deck = form.definition.ranks * form.definition.suits
     return RoundArrays(
         classes, len(cards.boards), int(cards.board_hand[1]) if two else 0, deck - cards.boards.shape[1],
+        len(cards.hands) > classes,
         int(shapes[:, 0].max()), int(sizes.sum()), arrays, (by_seat[0], by_seat[1]), reals,
     )  # fmt: skip
 
