@@ -67,7 +67,8 @@ class OnCores(Launcher):
 
     def _compiled(self, source):
         if source not in self._made:
-            kernels = re.findall(r'extern "C" __global__ void (?:__launch_bounds__\(BLOCK\) )?(\w+)\(([^)]*)\) \{', source)
+            start = r'extern "C" __global__ void (?:__launch_bounds__\(BLOCK\) )?'
+            kernels = re.findall(start + r"(\w+)\(([^)]*)\) \{", source)
             runs = [
                 RUN.format(name=name, parameters=given, names=", ".join(re.findall(r"(\w+)(?:,|$)", given.strip())))
                 for name, given in kernels

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from kibitz.bench.bench_gpu_poker import poker_markdown
 from kibitz.core.errors import KibitzError, SolverError
 from kibitz.report.tables import section
 
@@ -33,6 +34,7 @@ MANY = (4, 32)  # blocks and threads: in a small game many more would all walk b
 CPU_THREADS, CPU_SECONDS = 2, 4.0
 BLOCK_SECONDS = 0.5  # of a launch that is timed
 WAIT = 600.0  # seconds for all checks
+QUICK = 5.0  # seconds a game: below, other figures are taken of fewer endgames and iterations too
 
 
 @dataclass(frozen=True)
@@ -177,10 +179,12 @@ def bench_gpu(
     timed: Sequence[str] = tuple(TIMED),
     compared: bool = True,
     wait: float = WAIT,
+    poker: bool = True,
 ) -> dict[str, Any]:
     """Check, then measure; returns what the JSON file holds.
 
     compared: whether the processor is timed too. wait: seconds after which a check that is not done counts as late.
+    poker: whether poker with all hands is timed too (`bench_gpu_poker.py`).
     """
     from kibitz.solvers.gpu import GpuWalks, gpu
 
@@ -231,10 +235,18 @@ def bench_gpu(
     finally:
         for child in children:
             child.kill()
+    if poker:
+        from kibitz.bench.bench_gpu_poker import bench_poker
+
+        bench_poker(keep, result.setdefault("poker", {}), seconds < QUICK)
     return result
 
 
 def gpu_markdown(result: dict[str, Any]) -> list[str]:
+    return [*walks_markdown(result), *poker_markdown(result.get("poker"))]
+
+
+def walks_markdown(result: dict[str, Any]) -> list[str]:
     lines = ["| game | infosets, at most | million decisions per second | two CPU cores | ratio |"]
     lines.append("|---|---:|---:|---:|---:|")
     for of in result["rates"].values():
@@ -318,6 +330,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--checks", default=",".join(CHECKS))
     parser.add_argument("--timed", default=",".join(TIMED))
     parser.add_argument("--alone", action="store_true", help="do not time the processor")
+    parser.add_argument("--no-poker", action="store_true", help="leave out poker with all hands")
     parser.add_argument("--wait", type=float, default=WAIT, help="seconds after which a check counts as late")
     of = parser.parse_args(arguments)
     if of.check or of.cpu:
@@ -325,7 +338,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     names = [[name for name in text.split(",") if name] for text in (of.checks, of.timed)]
     try:
-        bench_gpu(of.seconds, of.json, checks=names[0], timed=names[1], compared=not of.alone, wait=of.wait)
+        bench_gpu(of.seconds, of.json, checks=names[0], timed=names[1], compared=not of.alone, wait=of.wait,
+                  poker=not of.no_poker)
     except KibitzError as error:
         sys.exit(f"error: {error}")
 

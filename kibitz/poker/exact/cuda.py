@@ -12,8 +12,8 @@ lanes at once.
 
 With hands of two cards a block has one board and one lane, and the ends that the other has come to in one way. Sums
 over hands and over the hands with each card run over pieces of CHUNK hands side by side, and then over the pieces: a
-running sum is the one of its piece and the one of all pieces before. Threads meet between the steps, and keep nothing over them but
-what is in shared memory, so a block may have any number of threads.
+running sum is the one of its piece and the one of all pieces before. Threads meet between the steps, and keep nothing
+over them but what is in shared memory, so a block may have any number of threads.
 
 Every sum has a fixed order: the same GPU gives the same bits. Against cores they differ by rounding.
 """
@@ -234,7 +234,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) ends_two(
     next = ranked[first + (c + threads < size ? c + threads : c)];
     const int one = of.z & 255u, two = (of.z >> 8) & 255u;
     const int low = of.x & 65535u, high = of.x >> 16, p = low / CHUNK, q = high / CHUNK;
-    const int one_low = of.y & 255u, one_high = (of.y >> 8) & 255u, two_low = (of.y >> 16) & 255u, two_high = of.y >> 24;
+    const int one_low = of.y & 255u, one_high = (of.y >> 8) & 255u;
+    const int two_low = (of.y >> 16) & 255u, two_high = of.y >> 24;
     const real all_one = card_all[one], all_two = card_all[two];
     const real* const ones = card + one * card_room;
     const real* const twos = card + two * card_room;

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kibitz.poker.exact.cuda import ENDS
 from kibitz.poker.exact.deal import DealRound
+from kibitz.poker.exact.table import ties_of
 
 if TYPE_CHECKING:
     from kibitz.poker.exact.operator import PokerOperator
@@ -93,12 +94,13 @@ def round_arrays(form: PokerOperator, level: int) -> RoundArrays:
                     ends[seat].extend([k, int(turn[k] == SHOWDOWN), int(table.node_lane[first + k])] for k in ended)
                     led = action[above] if above else -1
                     units[seat].extend([g, lane, led, begin, len(ended)] for lane in range(int(lanes[group])))
+    board_tie, tie_class = ties_of(cards)
     arrays = {
         "class_board": cards.board_of_class.astype(np.int32), "board_first": cards.board_class.astype(np.int32),
         "places": places, "shapes": shapes, "up": cards.up.astype(np.int32),
         "node_at": np.array(node_at, np.int32), "nodes": _table(nodes, 4 + most),
         "exits": _table(exits, 3), "exit_to": np.array(exit_to, np.int64).reshape(-1, 3),
-        **_from(form, groups), **_ties_of(cards),
+        "board_tie": board_tie.astype(np.int32), "tie_class": tie_class.astype(np.int32), **_from(form, groups),
     }  # fmt: skip
     if two:
         arrays |= hands_by_card(cards)
@@ -159,19 +161,6 @@ def _from(form: PokerOperator, groups: range) -> dict[str, Array]:
                     come[rows, 2 + seat] = int(table.action[node + above]) if above else -1
     lane_at = table.group_lane[groups.start : groups.stop] - first
     return {"lane_at": lane_at.astype(np.int32), "lane_from": come}
-
-
-def _ties_of(cards: DealRound) -> dict[str, Array]:
-    """Classes of one strength on each board, behind the last of them all classes; before the last round all are one."""
-    classes = np.arange(cards.classes) - cards.board_class[cards.board_of_class]
-    begins = np.flatnonzero(cards.low == classes) if cards.low.any() or cards.high.any() else cards.board_class[:-1]
-    of_board = cards.board_of_class[begins]
-    counts = np.bincount(of_board, minlength=len(cards.boards)) + 1
-    board_tie = np.concatenate(([0], np.cumsum(counts)))
-    tie_class = np.empty(board_tie[-1], np.int64)
-    tie_class[np.arange(len(begins)) + of_board] = classes[begins]
-    tie_class[board_tie[1:] - 1] = np.diff(cards.board_class)
-    return {"board_tie": board_tie.astype(np.int32), "tie_class": tie_class.astype(np.int32)}
 
 
 def hands_by_card(cards: DealRound) -> dict[str, Array]:
