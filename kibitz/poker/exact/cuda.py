@@ -26,6 +26,12 @@ CHUNK = 9  # hands that a thread adds up; odd, so that threads find their number
 SPAN = 11  # pieces that one adds up
 ENDS = 16  # of a block at most
 BLOCK = 256  # threads of a block that adds up over hands of two cards
+THREADS = 256  # of any other block
+
+# What kernels that go over the classes of hands and lanes of a round know of it.
+ROUND = """const int* __restrict__ block_at, const int groups, const int seat, const int classes,
+    const int* __restrict__ class_board, const int* __restrict__ board_first, const wide_int* __restrict__ places,
+    const int* __restrict__ shapes"""
 
 SOURCE = """
 typedef {real} real;  // of plans and values
@@ -59,6 +65,17 @@ __device__ __forceinline__ Place place_of(
   return at;
 }}
 
+// The last of `count` things whose first block is not behind this one: blocks are dealt out to groups or exits.
+__device__ __forceinline__ int owner_of(const int* block_at, const int count) {{
+  int low = 0, high = count - 1;
+  while (low < high) {{
+    const int middle = (low + high + 1) / 2;
+    if (block_at[middle] <= (int)blockIdx.x) low = middle;
+    else high = middle - 1;
+  }}
+  return low;
+}}
+
 // What changes from iteration to iteration: what is left of positive regrets and of others, the floor, the weight of
 // the prediction, what is noise, and what is left of the average (below 0: it is not kept).
 extern "C" __global__ void next_iteration(const real* __restrict__ schedule, int* at, real* now) {{
@@ -69,15 +86,14 @@ extern "C" __global__ void next_iteration(const real* __restrict__ schedule, int
 }}
 
 extern "C" __global__ void reach(
-    const int seat, const int classes, const int below, const int weighed, const int* __restrict__ class_board,
-    const int* __restrict__ board_first, const wide_int* __restrict__ places, const int* __restrict__ shapes,
+    {round}, const int below, const int weighed,
     const int* __restrict__ decision_at, const int* __restrict__ decisions, const int* __restrict__ up,
     const int* __restrict__ lane_at, const int* __restrict__ lane_from, const int* __restrict__ above_board,
     const int* __restrict__ above_first, const wide_int* __restrict__ above_places,
     const int* __restrict__ above_shapes, const kept* __restrict__ strategy, real* plan, real* roots, kept* average,
     const real* __restrict__ now, const int averaged) {{
-  const int g = blockIdx.y;
-  const unsigned int e = blockIdx.x * blockDim.x + threadIdx.x;
+  const int g = owner_of(block_at, groups);
+  const unsigned int e = (blockIdx.x - block_at[g]) * blockDim.x + threadIdx.x;
   if (e >= (unsigned int)classes * (unsigned int)shapes[4 * g]) return;
   const Place at = place_of(g, e, seat, class_board, board_first, places, shapes);
   real* const root = roots + places[4 * g] + e;
@@ -125,11 +141,10 @@ extern "C" __global__ void reach(
 }}
 
 extern "C" __global__ void even(
-    const int seat, const int classes, const int* __restrict__ class_board, const int* __restrict__ board_first,
-    const wide_int* __restrict__ places, const int* __restrict__ shapes, const int* __restrict__ decision_at,
-    const int* __restrict__ decisions, const kept* weights, kept* strategy) {{
-  const int g = blockIdx.y;
-  const unsigned int e = blockIdx.x * blockDim.x + threadIdx.x;
+    {round},
+    const int* __restrict__ decision_at, const int* __restrict__ decisions, const kept* weights, kept* strategy) {{
+  const int g = owner_of(block_at, groups);
+  const unsigned int e = (blockIdx.x - block_at[g]) * blockDim.x + threadIdx.x;
   if (e >= (unsigned int)classes * (unsigned int)shapes[4 * g]) return;
   const Place at = place_of(g, e, seat, class_board, board_first, places, shapes);
   for (int d = decision_at[g]; d < decision_at[g + 1]; d++) {{
@@ -289,13 +304,14 @@ extern "C" __global__ void ends_one(
 }}
 
 extern "C" __global__ void take_back(
-    const int classes, const int* __restrict__ exits, const wide_int* __restrict__ exit_to,
-    const int* __restrict__ down_at, const int* __restrict__ down, const real* __restrict__ carry,
-    const wide_int* __restrict__ places, const int* __restrict__ shapes, const real* __restrict__ root_value,
-    real* values) {{
-  const int* const exit = exits + 3 * blockIdx.y;
+    const int* __restrict__ block_at, const int count, const int classes, const int* __restrict__ exits,
+    const wide_int* __restrict__ exit_to, const int* __restrict__ down_at, const int* __restrict__ down,
+    const real* __restrict__ carry, const wide_int* __restrict__ places, const int* __restrict__ shapes,
+    const real* __restrict__ root_value, real* values) {{
+  const int number = owner_of(block_at, count);
+  const int* const exit = exits + 3 * number;
   const int g = exit[0], lanes = shapes[4 * g];
-  const unsigned int e = blockIdx.x * blockDim.x + threadIdx.x;
+  const unsigned int e = (blockIdx.x - block_at[number]) * blockDim.x + threadIdx.x;
   if (e >= (unsigned int)classes * (unsigned int)lanes) return;
   const int c = (int)(e / (unsigned int)lanes), lane = (int)e - c * lanes;
   const wide_int* const to = exit_to + 3 * (exit[2] + lane);
@@ -309,12 +325,11 @@ extern "C" __global__ void take_back(
 }}
 
 extern "C" __global__ void learn(
-    const int seat, const int classes, const int* __restrict__ class_board, const int* __restrict__ board_first,
-    const wide_int* __restrict__ places, const int* __restrict__ shapes, const int* __restrict__ node_at,
-    const int* __restrict__ nodes, real* values, real* root_value, kept* regret, kept* strategy,
+    {round},
+    const int* __restrict__ node_at, const int* __restrict__ nodes, real* values, real* root_value, kept* regret, kept* strategy,
     const real* __restrict__ now) {{
-  const int g = blockIdx.y;
-  const unsigned int e = blockIdx.x * blockDim.x + threadIdx.x;
+  const int g = owner_of(block_at, groups);
+  const unsigned int e = (blockIdx.x - block_at[g]) * blockDim.x + threadIdx.x;
   if (e >= (unsigned int)classes * (unsigned int)shapes[4 * g]) return;
   const Place at = place_of(g, e, seat, class_board, board_first, places, shapes);
   const wide_int line = (wide_int)classes * at.lanes;
@@ -368,12 +383,11 @@ extern "C" __global__ void learn(
 }}
 
 extern "C" __global__ void look(
-    const int seat, const int classes, const int* __restrict__ class_board, const int* __restrict__ board_first,
-    const wide_int* __restrict__ places, const int* __restrict__ shapes, const int* __restrict__ node_at,
-    const int* __restrict__ nodes, real* values, real* root_value, const kept* __restrict__ weights,
+    {round},
+    const int* __restrict__ node_at, const int* __restrict__ nodes, real* values, real* root_value, const kept* __restrict__ weights,
     const int played) {{
-  const int g = blockIdx.y;
-  const unsigned int e = blockIdx.x * blockDim.x + threadIdx.x;
+  const int g = owner_of(block_at, groups);
+  const unsigned int e = (blockIdx.x - block_at[g]) * blockDim.x + threadIdx.x;
   if (e >= (unsigned int)classes * (unsigned int)shapes[4 * g]) return;
   const Place at = place_of(g, e, seat, class_board, board_first, places, shapes);
   const wide_int line = (wide_int)classes * at.lanes;
@@ -402,7 +416,7 @@ extern "C" __global__ void look(
 @lru_cache(32)
 def source(real: str, kept: str, most: int) -> str:
     """All kernels. real, kept: float or double; most: actions of a decision."""
-    return SOURCE.format(real=real, kept=kept, most=most, chunk=CHUNK, span=SPAN, ends=ENDS, block=BLOCK)
+    return SOURCE.format(real=real, kept=kept, most=most, chunk=CHUNK, span=SPAN, ends=ENDS, block=BLOCK, round=ROUND)
 
 
 def shared_bytes(hands: int, live: int, itemsize: int) -> int:

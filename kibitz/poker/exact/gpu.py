@@ -19,6 +19,7 @@ from kibitz.core.errors import SolverError
 from kibitz.core.gpu import require
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.exact import cuda
+from kibitz.poker.exact.cuda import THREADS
 from kibitz.poker.exact.gpu_tables import RoundArrays, round_arrays
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 C_NAMES = {4: "float", 8: "double"}
-THREADS = 128  # of a block without shared memory
 PLAIN_SHARED = 48 << 10  # bytes of shared memory that need not be asked for
 PINNED = 1 << 20  # bytes above which what comes back is put into pinned memory
 SHARE = 0.9  # of free memory that is taken at most
@@ -190,9 +190,6 @@ class GpuPasses:
 
     # Launches
 
-    def _grid(self, sent: SentRound) -> tuple[int, int]:
-        return -(-sent.of.classes * sent.of.widest // THREADS), sent.of.groups
-
     def reach(self, seat: int, weights: Any, real: Any, weighed: bool, average: Any = None, now: Any = None) -> None:
         """The plan of a seat, and the reach at the roots of all groups. average: is kept, by the numbers of `now`."""
         source, roots = self.source(real), self.room("roots", real)
@@ -200,10 +197,9 @@ class GpuPasses:
         for level, sent in enumerate(self.rounds):
             a, mine = sent.arrays, sent.by_seat[seat]
             above = self.rounds[max(0, level - 1)].arrays
-            self.launcher.launch(source, "reach", self._grid(sent), THREADS, (
-                np.int32(seat), np.int32(sent.of.classes), np.int32(level > 0), np.int32(weighed), a["class_board"],
-                a["board_first"], a["places"], a["shapes"], mine["decision_at"], mine["decisions"], a["up"],
-                a["lane_at"], a["lane_from"], above["class_board"], above["board_first"], above["places"],
+            self.launcher.launch(source, "reach", (sent.of.blocks, 1), THREADS, (
+                *_round(sent, seat), np.int32(level > 0), np.int32(weighed), mine["decision_at"], mine["decisions"],
+                a["up"], a["lane_at"], a["lane_from"], above["class_board"], above["board_first"], above["places"],
                 above["shapes"], weights, self.room("plan", real), roots, weights if average is None else average,
                 self.none if now is None else now, np.int32(average is not None),
             ))  # fmt: skip
@@ -231,23 +227,22 @@ class GpuPasses:
             ))  # fmt: skip
         if sent.of.exits:
             after = self.room("root_values", real)[seat * form.roots : (seat + 1) * form.roots]
-            self.launcher.launch(source, "take_back", (self._grid(sent)[0], sent.of.exits), THREADS, (
-                classes, a["exits"], a["exit_to"], a["down_at"], a["down"], reals["carry"], a["places"], a["shapes"],
-                after, values,
+            self.launcher.launch(source, "take_back", (sent.of.exit_blocks, 1), THREADS, (
+                a["exit_block_at"], np.int32(sent.of.exits), classes, a["exits"], a["exit_to"], a["down_at"],
+                a["down"], reals["carry"], a["places"], a["shapes"], after, values,
             ))  # fmt: skip
 
     def _common(self, seat: int, sent: SentRound, real: Any) -> tuple[Any, ...]:
         a, roots = sent.arrays, self.form.roots
         root_value = self.room("root_values", real)[seat * roots : (seat + 1) * roots]
-        return (np.int32(seat), np.int32(sent.of.classes), a["class_board"], a["board_first"], a["places"], a["shapes"],
-                a["node_at"], a["nodes"], self.room("values", real), root_value)  # fmt: skip
+        return (*_round(sent, seat), a["node_at"], a["nodes"], self.room("values", real), root_value)
 
     def learn(self, seat: int, regret: Any, strategy: Any, now: Any) -> None:
         """Values of a seat against the other's plan, its new regrets and strategy."""
         for level in range(len(self.rounds) - 1, -1, -1):
             sent = self.rounds[level]
             self._settle(seat, level, self.dtype)
-            self.launcher.launch(self.source(self.dtype), "learn", self._grid(sent), THREADS,
+            self.launcher.launch(self.source(self.dtype), "learn", (sent.of.blocks, 1), THREADS,
                                  (*self._common(seat, sent, self.dtype), regret, strategy, now))  # fmt: skip
 
     def look(self, seat: int, weights: Any, mean: bool = False) -> Floats:
@@ -258,7 +253,7 @@ class GpuPasses:
         for level in range(len(self.rounds) - 1, -1, -1):
             sent = self.rounds[level]
             self._settle(seat, level, real)
-            self.launcher.launch(self.source(real), "look", self._grid(sent), THREADS,
+            self.launcher.launch(self.source(real), "look", (sent.of.blocks, 1), THREADS,
                                  (*self._common(seat, sent, real), weights, np.int32(mean)))  # fmt: skip
         begin = seat * self.form.roots
         value = self.launcher.host(self._root_values[begin : begin + self.form.cards.rounds[0].classes])
@@ -273,11 +268,18 @@ class GpuPasses:
         """Weights by sequence -> probabilities; rows without weight are uniform. The two may be the same array."""
         for seat in (0, 1):
             for sent in self.rounds:
-                a, mine = sent.arrays, sent.by_seat[seat]
-                self.launcher.launch(self.source(self.dtype), "even", self._grid(sent), THREADS, (
-                    np.int32(seat), np.int32(sent.of.classes), a["class_board"], a["board_first"], a["places"],
-                    a["shapes"], mine["decision_at"], mine["decisions"], weights, strategy,
-                ))  # fmt: skip
+                mine = sent.by_seat[seat]
+                self.launcher.launch(
+                    self.source(self.dtype), "even", (sent.of.blocks, 1), THREADS,
+                    (*_round(sent, seat), mine["decision_at"], mine["decisions"], weights, strategy),
+                )  # fmt: skip
+
+
+def _round(sent: SentRound, seat: int) -> tuple[Any, ...]:
+    """What kernels know of a round: `cuda.ROUND`."""
+    a = sent.arrays
+    return (a["block_at"], np.int32(sent.of.groups), np.int32(seat), np.int32(sent.of.classes), a["class_board"],
+            a["board_first"], a["places"], a["shapes"])  # fmt: skip
 
 
 def warm_up(form: PokerOperator, device: str = "gpu") -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.poker.exact.cuda import ENDS
+from kibitz.poker.exact.cuda import ENDS, THREADS
 from kibitz.poker.exact.deal import DealRound
 from kibitz.poker.exact.table import ties_of
 
@@ -28,7 +28,8 @@ class RoundArrays:
     hands: int  # on a board, of two cards; else 0
     live: int  # cards that are not on a board
     merged: bool  # whether a class may have several hands
-    widest: int  # lanes of a group, at most
+    blocks: int  # of threads for all classes and lanes
+    exit_blocks: int  # the same for all exits
     lines: int  # numbers for the values of all nodes
     arrays: dict[str, Array]  # by name, as kernels take them
     by_seat: tuple[dict[str, Array], dict[str, Array]]  # what differs by the seat whose values or plans are asked for
@@ -95,11 +96,14 @@ def round_arrays(form: PokerOperator, level: int) -> RoundArrays:
                     led = action[above] if above else -1
                     units[seat].extend([g, lane, led, begin, len(ended)] for lane in range(int(lanes[group])))
     board_tie, tie_class = ties_of(cards)
+    of_exits = _table(exits, 3)
+    block_at, exit_block_at = (_blocks(classes * shapes[of, 0].astype(np.int64)) for of in (..., of_exits[:, 0]))
     arrays = {
         "class_board": cards.board_of_class.astype(np.int32), "board_first": cards.board_class.astype(np.int32),
         "places": places, "shapes": shapes, "up": cards.up.astype(np.int32),
         "node_at": np.array(node_at, np.int32), "nodes": _table(nodes, 4 + most),
-        "exits": _table(exits, 3), "exit_to": np.array(exit_to, np.int64).reshape(-1, 3),
+        "exits": of_exits,
+        "block_at": block_at, "exit_block_at": exit_block_at, "exit_to": np.array(exit_to, np.int64).reshape(-1, 3),
         "board_tie": board_tie.astype(np.int32), "tie_class": tie_class.astype(np.int32), **_from(form, groups),
     }  # fmt: skip
     if two:
@@ -120,8 +124,13 @@ def round_arrays(form: PokerOperator, level: int) -> RoundArrays:
     return RoundArrays(
         classes, len(cards.boards), int(cards.board_hand[1]) if two else 0, deck - cards.boards.shape[1],
         len(cards.hands) > classes,
-        int(shapes[:, 0].max()), int(sizes.sum()), arrays, (by_seat[0], by_seat[1]), reals,
+        int(block_at[-1]), int(exit_block_at[-1]), int(sizes.sum()), arrays, (by_seat[0], by_seat[1]), reals,
     )  # fmt: skip
+
+
+def _blocks(sizes: Ints) -> Array:
+    """Where the blocks of threads begin that go over so many numbers each."""
+    return np.concatenate(([0], np.cumsum(-(-sizes // THREADS)))).astype(np.int32)
 
 
 def _table(rows: list[list[int]], width: int) -> Array:
