@@ -326,8 +326,8 @@ extern "C" __global__ void take_back(
 
 extern "C" __global__ void learn(
     {round},
-    const int* __restrict__ node_at, const int* __restrict__ nodes, real* values, real* root_value, kept* regret, kept* strategy,
-    const real* __restrict__ now) {{
+    const int* __restrict__ node_at, const int* __restrict__ nodes, real* values, real* root_value, kept* regret,
+    kept* strategy, const real* __restrict__ now) {{
   const int g = owner_of(block_at, groups);
   const unsigned int e = (blockIdx.x - block_at[g]) * blockDim.x + threadIdx.x;
   if (e >= (unsigned int)classes * (unsigned int)shapes[4 * g]) return;
@@ -384,8 +384,8 @@ extern "C" __global__ void learn(
 
 extern "C" __global__ void look(
     {round},
-    const int* __restrict__ node_at, const int* __restrict__ nodes, real* values, real* root_value, const kept* __restrict__ weights,
-    const int played) {{
+    const int* __restrict__ node_at, const int* __restrict__ nodes, real* values, real* root_value,
+    const kept* __restrict__ weights, const int played) {{
   const int g = owner_of(block_at, groups);
   const unsigned int e = (blockIdx.x - block_at[g]) * blockDim.x + threadIdx.x;
   if (e >= (unsigned int)classes * (unsigned int)shapes[4 * g]) return;
