@@ -58,7 +58,10 @@ def round_arrays(form: PokerOperator, level: int) -> RoundArrays:
     places = np.zeros((len(groups), 4), np.int64)
     shapes = np.zeros((len(groups), 4), np.int32)
     places[:, 3] = np.cumsum(sizes) - sizes
-    node_at, nodes, exits, exit_to = [0], [], [], []
+    node_at: list[int] = [0]
+    nodes: list[list[int]] = []
+    exits: list[list[int]] = []
+    exit_to: list[list[int]] = []
     decision_at: tuple[list[int], list[int]] = ([0], [0])
     decisions: tuple[list[list[int]], list[list[int]]] = ([], [])
     units: tuple[list[list[int]], list[list[int]]] = ([], [])
@@ -98,7 +101,7 @@ def round_arrays(form: PokerOperator, level: int) -> RoundArrays:
     board_tie, tie_class = ties_of(cards)
     of_exits = _table(exits, 3)
     block_at, exit_block_at = (_blocks(classes * shapes[of, 0].astype(np.int64)) for of in (..., of_exits[:, 0]))
-    arrays = {
+    arrays: dict[str, Array] = {
         "class_board": cards.board_of_class.astype(np.int32), "board_first": cards.board_class.astype(np.int32),
         "places": places, "shapes": shapes, "up": cards.up.astype(np.int32),
         "node_at": np.array(node_at, np.int32), "nodes": _table(nodes, 4 + most),
