@@ -48,6 +48,8 @@ class GpuPokerCfrState:
         self.roots = form.ranges.astype(dtype)  # [2, classes of the first round]  how likely a seat comes with a hand
         self._schedule, self._now = to.zeros(AHEAD * STEP, dtype), to.zeros(STEP, dtype)
         self._at = to.zeros(1, np.int32)
+        # By whether updates alternate: what was launched before, so that all is compiled, and a recorded iteration.
+        self._compiled: set[bool] = set()
         self._replay: dict[bool, Callable[[], None]] = {}
         self._lanes = np.diff(form.table.group_lane)
         self._host: dict[str, NDArray[Any]] = {}
@@ -107,13 +109,15 @@ class GpuPokerCfrState:
         self.passes.enter(self.roots.astype(np.float64), self.dtype)
         for seat in (1,) if rule.alternating else (0, 1):
             self.passes.reach(seat, self._strategy, self.dtype, False)
-        if rule.alternating not in self._replay:
-            self._once(rule.alternating)
+        kind = rule.alternating
+        if kind not in self._compiled:
+            self._once(kind)
+            self._compiled.add(kind)
             count -= 1
-            if count:
-                self._replay[rule.alternating] = to.recorded(lambda: self._once(rule.alternating))
+        if count and kind not in self._replay:
+            self._replay[kind] = to.recorded(lambda: self._once(kind))
         for _ in range(count):
-            self._replay[rule.alternating]()
+            self._replay[kind]()
 
     def _once(self, alternating: bool) -> None:
         """One iteration: the numbers are the next of the schedule."""
