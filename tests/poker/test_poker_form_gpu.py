@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from poker_form_on_cores import COMPILER, OnCores
 from poker_games import GAMES, pair, random_probabilities
+from typer.testing import CliRunner
 
 import kibitz
+from kibitz.cli import app
 from kibitz.core.errors import ArtefactError, SolverError
 from kibitz.forms.kernels.cfr import Rule
 from kibitz.poker.bucketed.device import Device
@@ -20,6 +22,7 @@ from kibitz.poker.exact.gpu_state import GpuPokerCfrState
 from kibitz.poker.exact.gpu_tables import hands_by_card
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.rules import Poker
+from kibitz.solvers import RunOptions, run
 
 INF = np.inf
 RULES = {
@@ -247,6 +250,22 @@ def test_endgames_are_solved_there(folder, monkeypatch):
     np.testing.assert_allclose(most[1], most[0], atol=2e-2 * np.abs(values).max())
 
 
+@compiled
+def test_solve_runs_there_and_either_device_continues(folder, monkeypatch, tmp_path):
+    monkeypatch.setattr(gpu, "on_gpu", lambda: OnCores(folder))
+    monkeypatch.setattr(gpu, "warm_up", lambda form: None)
+    monkeypatch.setattr(run, "require", lambda device: None)
+    game, kept = "rhode_island(ranks=3)", tmp_path / "a.checkpoint"
+    found = kibitz.solve(game, solver="dcfr+", iterations=40, run=RunOptions(device="gpu", checkpoint=kept))
+    assert found.nash_conv == pytest.approx(kibitz.solve(game, solver="dcfr+", iterations=40).nash_conv, rel=0.05)
+    assert found.nash_conv == pytest.approx(kibitz.nash_conv(game, found), rel=1e-6)
+    for device in ("cpu", "gpu", "cpu"):
+        options = RunOptions(device=device, checkpoint=kept, resume=True)
+        later = kibitz.solve(game, solver="dcfr+", iterations=found.history[-1].iteration + 40, run=options)
+        assert later.nash_conv < found.nash_conv
+        found = later
+
+
 # Tables, and refusals
 
 
@@ -298,6 +317,8 @@ def test_buckets_are_refused():
 def test_without_a_gpu_there_is_a_sentence():
     with pytest.raises(SolverError, match="CuPy"):
         solved(endgame("river"), iterations=2, device="gpu")
+    told = CliRunner().invoke(app, ["solve", "rhode_island(ranks=3)", "--device", "gpu", "--iterations", "1"])
+    assert told.exit_code == 2 and "leave out --device" in " ".join(told.output.split())
     with pytest.raises(SolverError, match="choose cpu or gpu"):
         solved(endgame("river"), iterations=2, device="tpu")
 
