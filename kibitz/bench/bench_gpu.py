@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from kibitz.bench.bench_gpu_trees import bench_trees, trees_markdown
 from kibitz.core.errors import KibitzError, SolverError
 from kibitz.report.tables import section
 
@@ -177,10 +178,12 @@ def bench_gpu(
     timed: Sequence[str] = tuple(TIMED),
     compared: bool = True,
     wait: float = WAIT,
+    trees: bool = True,
 ) -> dict[str, Any]:
     """Check, then measure; returns what the JSON file holds.
 
     compared: whether the processor is timed too. wait: seconds after which a check that is not done counts as late.
+    trees: CFR on game trees too.
     """
     from kibitz.solvers.gpu import GpuWalks, gpu
 
@@ -228,6 +231,9 @@ def bench_gpu(
                 of["ratio"] = of["decisions"] / of["cpu"]
             del blueprint, walks
             keep(f"{name}: {rate['decisions'] / 1e6:,.0f} million decisions a second  {json.dumps(of)}")
+        if trees:
+            result["trees"] = bench_trees(seconds / 10, keep, compared=compared)
+            keep("CFR on game trees is measured")
     finally:
         for child in children:
             child.kill()
@@ -240,10 +246,11 @@ def gpu_markdown(result: dict[str, Any]) -> list[str]:
     for of in result["rates"].values():
         cpu, ratio = (f"{of['cpu'] / 1e6:,.1f}", f"{of['ratio']:,.0f}x") if "cpu" in of else ("-", "-")
         lines.append(f"| `{of['game']}` | {of['rows']:,} | {of['decisions'] / 1e6:,.0f} | {cpu} | {ratio} |")
-    return section(
+    walks = section(
         "Speed of training on a GPU", f"External sampling on one {result['machine']['gpu']}. Before anything was "
         f"timed, training of {len(result['checks'])} games was compared with the same training on the CPU.", lines,
     )  # fmt: skip
+    return [*walks, *trees_markdown(result)]
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "gpu.md"
@@ -318,6 +325,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--checks", default=",".join(CHECKS))
     parser.add_argument("--timed", default=",".join(TIMED))
     parser.add_argument("--alone", action="store_true", help="do not time the processor")
+    parser.add_argument("--no-trees", action="store_true", help="leave out CFR on game trees")
     parser.add_argument("--wait", type=float, default=WAIT, help="seconds after which a check counts as late")
     of = parser.parse_args(arguments)
     if of.check or of.cpu:
@@ -325,7 +333,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     names = [[name for name in text.split(",") if name] for text in (of.checks, of.timed)]
     try:
-        bench_gpu(of.seconds, of.json, checks=names[0], timed=names[1], compared=not of.alone, wait=of.wait)
+        bench_gpu(of.seconds, of.json, checks=names[0], timed=names[1], compared=not of.alone, wait=of.wait,
+                  trees=not of.no_trees)  # fmt: skip
     except KibitzError as error:
         sys.exit(f"error: {error}")
 

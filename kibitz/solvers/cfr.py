@@ -96,11 +96,8 @@ class Cfr:
         self.task, self.spec, self.rule, self.iteration = task, spec, rule, 0
         if not isinstance(task.form, CfrForm):
             raise SolverError(without_gradients(task.form))
-        if task.device == "cpu":
-            self.cfr_state = task.form.cfr_state(task.rows, task.start)
-        else:
-            assert isinstance(task.form, GpuForm)  # `check_device` has looked
-            self.cfr_state = task.form.gpu_cfr_state(task.rows, task.start)
+        gpu = task.device == "gpu" and isinstance(task.form, GpuForm)
+        self.cfr_state = (task.form.gpu_cfr_state if gpu else task.form.cfr_state)(task.rows, task.start)
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:

@@ -311,7 +311,7 @@ def test_the_command(a_gpu, tmp_path):
 def test_solvers_without_a_gpu_say_so(a_gpu):
     assert set(ON_GPU) == {"auto", *(name for name, (where, _) in SOLVERS.items() if ".cfr:" in where)}
     for spec in ("lp", "egt", "fp", "mccfr"):
-        with pytest.raises(SolverError, match="processor's cores alone.*or take one of cfr, cfr"):
+        with pytest.raises(SolverError, match=r"processor's cores alone.*or take one of cfr, cfr"):
             kibitz.solve("kuhn", spec, iterations=1, run=RunOptions(device="gpu"))
 
 

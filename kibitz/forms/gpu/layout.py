@@ -296,8 +296,10 @@ def _shared(form: Treeplexes, rows: RowMap | None) -> tuple[dict[str, NDArray[An
     """Rows that several points read."""
     if rows is None:
         none = np.zeros(0, np.int64)
-        return {"start": none, "member": none, "row_first": none}, np.zeros((0, 4), np.int64), np.zeros(
-            form.seats + 1, np.int64
+        return (
+            {"start": none, "member": none, "row_first": none},
+            np.zeros((0, 4), np.int64),
+            np.zeros(form.seats + 1, np.int64),
         )
     kernel = rows.kernel
     width = np.repeat(kernel.band_width, kernel.band_rows).astype(np.int64)
