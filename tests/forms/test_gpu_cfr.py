@@ -131,6 +131,16 @@ def test_long_rows_and_many_children(spec):
     compare(form, spec)
 
 
+@pytest.mark.parametrize("split", [1, 3, 64])
+def test_long_rows_are_cut(monkeypatch, split):
+    monkeypatch.setattr(layouts, "SPLIT", split)
+    for play in (many_children(40), RandomGame(5, 3, depth=5, widest=4), RandomGame(6, 2, depth=5, recall="nothing")):
+        form = form_of(lay_out(play))
+        assert layout_of(form, None).slots > form.points or split == 64
+        for spec in ("cfr+", "pcfr+(updates=simultaneous)"):
+            compare(form, spec, coded=split > 1)
+
+
 @pytest.mark.parametrize("spec", ["cfr+", "dcfr(updates=simultaneous)"])
 def test_more_actions_than_a_warp_has_lanes(spec):
     def row(x):

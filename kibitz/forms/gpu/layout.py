@@ -27,7 +27,8 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 WARP = 32
-PER_LANE = 2  # columns of a bundle, at least, before it gets more lanes
+PER_LANE = 4  # columns of a bundle, about, before it gets more lanes
+SPLIT = 512  # columns of a bundle at most: longer ones are cut
 CHILDREN_PER_LANE = 4
 BOTTOM = 1 << 10  # in a piece's shift: no decision follows
 # What chunks cost, in times that a block needs for a level of points: a level of the crown, and having a crown at all.
@@ -42,8 +43,7 @@ STATE = ("regret", "average", "strategy", "plan", "chosen", "own", "trial", "tri
 ROOM = ("leaf", "value", "best", "worth", "delta", "matched", "result")
 FIXED = ("frozen_reach", "share", "table")
 INDICES = (
-    "other", "row_seq", "bundle", "first", "slot", "point", "place", "child", "path_first", "path", "start", "member",
-    "row_first", "piece", "seat_gradient", "seat_level", "seat_crown", "seat_chunk", "chunk_level", "level_piece",
+    "other", "target", "bundle", "spot", "place", "child", "path", "start", "member", "row_first", "piece", "seat_gradient", "seat_level", "seat_crown", "seat_chunk", "chunk_level", "level_piece",
     "seat_share", "seat_sequence",
 )  # fmt: skip
 FIELDS = (*STATE, *ROOM, *FIXED, "noise", "payoff", *INDICES)
@@ -58,6 +58,7 @@ class GpuLayout:
     sequences: int
     points: int
     columns: int  # of the payoff operator: how far the sequences of two other seats lie apart
+    slots: int  # values of points, and sums of parts of long rows
     free_columns: int  # of shared rows; 0 where each point has a row of its own
     shared: bool
 
@@ -75,8 +76,8 @@ class GpuLayout:
         return {
             "regret": self.free_columns if self.shared else self.sequences, "average": self.sequences,
             "strategy": self.sequences, "plan": self.sequences, "chosen": shared, "own": shared,
-            "trial": self.sequences, "trial_plan": self.sequences, "leaf": self.sequences, "value": self.points,
-            "best": self.points, "worth": self.sequences, "delta": self.free_columns, "matched": self.free_columns,
+            "trial": self.sequences, "trial_plan": self.sequences, "leaf": self.sequences + self.slots,
+            "value": 0, "best": self.slots, "worth": self.sequences, "delta": self.free_columns, "matched": self.free_columns,
             "result": 2 * self.seats,
         }  # fmt: skip
 
@@ -89,7 +90,9 @@ class GpuLayout:
 def layout_of(form: Treeplexes, rows: RowMap | None, coded: bool | None = None) -> GpuLayout:
     """Lay out a form. coded: payoffs as numbers of a table; default: where they take more memory than a cache has."""
     gradient, gradient_piece, seat_gradient = _bundles(form)
-    points, point_piece, level_piece = _points(form)
+    parts = gradient.pop("parts")
+    points, point_piece, level_piece = _points(form, parts)
+    gradient["target"] = np.concatenate([gradient["target"], form.sequences + points.pop("part_slot")])
     points["place"] = _places(form, gradient["other"])
     gradient["other"] = points["place"][gradient["other"]]
     shared, share_piece, seat_share = _shared(form, rows)
@@ -115,7 +118,7 @@ def layout_of(form: Treeplexes, rows: RowMap | None, coded: bool | None = None) 
     }  # fmt: skip
     return GpuLayout(
         kept, form.seats, form.sequences, form.points, form.arrays.other.shape[1],
-        0 if rows is None else rows.columns, rows is not None,
+        form.points + len(parts), 0 if rows is None else rows.columns, rows is not None,
     )  # fmt: skip
 
 
@@ -171,11 +174,24 @@ def _bundles(form: Treeplexes) -> tuple[dict[str, NDArray[Any]], Ints, Ints]:
         payoff[at : at + size] = arrays.payoff[begin[each] : begin[each + 1]]
         padding[each] = at - begin[each]
         at += -(-size // 4) * 4
+    bundle, part = np.arange(len(length)), np.zeros(len(length), np.int64)
+    if (length > SPLIT).any():
+        count = -(-length // SPLIT)
+        bundle = np.repeat(bundle, count)
+        part = np.arange(len(bundle)) - np.repeat(np.cumsum(count) - count, count)
+    length, height, seat = np.minimum(length[bundle] - part * SPLIT, SPLIT), height[bundle], seat[bundle]
+    column, entry = column[bundle] + part * SPLIT, entry[bundle] + part * SPLIT * height
+    # Rows of the later parts, each of which has a place of its own.
+    later = np.flatnonzero(part)
+    new = np.cumsum(height[later]) - height[later]
+    of_row = np.repeat(row[bundle[later]] - new, height[later]) + np.arange(int(height[later].sum()))
+    row = row[bundle]
+    row[later] = len(arrays.row_seq) + new
     order = np.lexsort((-length, -height, seat))
     shift = _shift(length, PER_LANE)
     pieces, of = _pieces(height[order], shift[order], shift[order], seat[order])
     fields: dict[str, NDArray[Any]] = {
-        "other": arrays.other.ravel(), "row_seq": arrays.row_seq, "payoff": payoff,
+        "other": arrays.other.ravel(), "target": arrays.row_seq.astype(np.int64), "parts": arrays.row_seq[of_row], "payoff": payoff,
         "bundle": np.stack([row, column, length, (entry + padding[seat]) // np.maximum(height, 1)], axis=1)[order],
     }  # fmt: skip
     return fields, pieces, _begins(of, seats)
@@ -191,8 +207,11 @@ def _places(form: Treeplexes, other: NDArray[Any]) -> Ints:
     return place
 
 
-def _points(form: Treeplexes) -> tuple[dict[str, NDArray[Any]], Ints, Ints]:
-    """Points by seat, chunk and level, and where each finds the values of what follows and its path from the root."""
+def _points(form: Treeplexes, parts: NDArray[Any]) -> tuple[dict[str, NDArray[Any]], Ints, Ints]:
+    """Points by seat, chunk and level, and where each finds the values of what follows and its path from the root.
+
+    parts: the sequences of later parts of long rows, whose sums are added up as values of children are.
+    """
     points, parent = form.points, form.parent.astype(np.int64)
     above = form.point_of[parent].astype(np.int64)  # the point before; -1: none
     depth, ancestor = np.zeros(points, np.int64), above.copy()
@@ -201,7 +220,8 @@ def _points(form: Treeplexes) -> tuple[dict[str, NDArray[Any]], Ints, Ints]:
         ancestor = np.where(ancestor >= 0, above[ancestor], -1)
     seat = np.repeat(np.arange(form.seats), np.diff(form.seat_point))
     first, width = form.first.astype(np.int64), form.width.astype(np.int64)
-    children = np.bincount(parent, minlength=form.sequences)
+    before = np.concatenate([parent, parts.astype(np.int64)])  # the sequence that a value is added to
+    children = np.bincount(before, minlength=form.sequences)
     fan = np.maximum.reduceat(children[form.column >= 0], np.cumsum(width) - width) if points else width
     actions = _shift(width, 1)
     of_action = np.minimum(_shift(fan, CHILDREN_PER_LANE), 5 - actions)
@@ -211,8 +231,8 @@ def _points(form: Treeplexes) -> tuple[dict[str, NDArray[Any]], Ints, Ints]:
     chunk, crown = np.full(points, -1, np.int64), np.zeros(form.seats, np.int64)  # -1: in the crown
     for each in range(form.seats):
         mine = np.flatnonzero(seat == each)
-        before = np.where(above[mine] >= 0, above[mine] - form.seat_point[each], -1)
-        crown[each], chunk[mine] = chunks_of(before, depth[mine], 1 << lanes[mine])
+        within = np.where(above[mine] >= 0, above[mine] - form.seat_point[each], -1)
+        crown[each], chunk[mine] = chunks_of(within, depth[mine], 1 << lanes[mine])
     order = np.lexsort((np.arange(points), shift, width, depth, chunk, seat))
     level = np.cumsum(_changes(seat[order], chunk[order], depth[order])) - 1
     levels = int(level[-1]) + 1 if points else 0
@@ -229,9 +249,9 @@ def _points(form: Treeplexes) -> tuple[dict[str, NDArray[Any]], Ints, Ints]:
         seat_chunk.append(len(chunk_level))
     pieces, of = _pieces(width[order], shift[order], lanes[order], level)
 
-    # Values of the points that follow a sequence lie side by side.
-    slot = np.empty(points, np.int64)
-    slot[np.argsort(parent, kind="stable")] = np.arange(points)
+    # Values that are added to a sequence lie side by side.
+    slot = np.empty(len(before), np.int64)
+    slot[np.argsort(before, kind="stable")] = np.arange(len(before))
     path_first = np.concatenate(([0], np.cumsum(depth[order]))).astype(np.int64)
     path = np.zeros(int(path_first[-1]), np.int64)
     step, at = parent[order], above[order]  # from a point up; the path begins at the root
@@ -240,8 +260,9 @@ def _points(form: Treeplexes) -> tuple[dict[str, NDArray[Any]], Ints, Ints]:
         path[(path_first[1:] - 1 - back)[there]] = step[there]
         step, at = np.where(there, parent[np.maximum(at, 0)], 0), np.where(there, above[np.maximum(at, 0)], -1)
     fields: dict[str, NDArray[Any]] = {
-        "first": first[order], "slot": slot[order], "point": order,
-        "child": np.concatenate(([0], np.cumsum(children))), "path_first": path_first, "path": path,
+        "spot": np.stack([np.append(first[order], 0), np.append(slot[:points][order], 0), np.append(order, 0),
+                          path_first], axis=1),
+        "part_slot": slot[points:], "child": np.concatenate(([0], np.cumsum(children))), "path": path,
         "seat_level": seat_level, "seat_crown": crown, "seat_chunk": np.array(seat_chunk),
         "chunk_level": np.array(chunk_level),
     }  # fmt: skip

@@ -3,7 +3,8 @@
 One launch does many iterations. An iteration is a few *steps* for each seat, and between two steps all blocks wait for
 one another at `meet`:
 
-    gradient    leaf[s] of the seat's sequences that end in leaves, by warps: a bundle of rows has 1 to 32 lanes
+    gradient    leaf[s] of the seat's sequences that end in leaves, by warps: a bundle of rows has 1 to 32 lanes. Long
+                rows are cut, and the sums of all but the first part are added up as values of children are
     climb       chunks of the seat's points, a block each: from the deepest level up the values of points, regrets and
                 the new strategy, a lane for each action; then plans and averages, if no crown is above the chunks
     ascend      each level of the crown, the points above all chunks of a game that would be too much for blocks
@@ -16,6 +17,8 @@ same GPU gives the same bytes. All numbers are doubles.
 
 A step is written for a warp. Where CORES is defined the source is C++: lanes of a warp are a loop (`EACH_LANE`), what
 a lane keeps is an array of 32, and a block is one warp. Tests run it in this way.
+
+Loops read some numbers before they use the first: a thread waits for all of them once.
 
 OTHERS: seats but one. SHARED: points share rows. CODED: payoffs are bytes, numbers of a table of at most 256.
 """
@@ -50,6 +53,7 @@ SOURCE = r"""
 // nothing follows: 5 + 5 + 1 bits.
 struct alignas(16) Piece { unsigned first, count, size, shift; };
 struct alignas(16) Bundle { unsigned row, column, length, entry; };
+struct alignas(16) Spot { unsigned first, slot, row, path; };  // of a point: first sequence, where its value goes, ...
 
 #if CODED
 typedef unsigned char Number;
@@ -64,20 +68,28 @@ struct Form {  // as `layout.FIELDS`
   const double *frozen_reach, *share, *table;
   float *noise;
   const Number *payoff;
-  const unsigned *other, *row_seq;
+  const unsigned *other, *target;
   const Bundle *bundle;
-  const unsigned *first, *slot, *point, *place, *child, *path_first, *path;
+  const Spot *spot;
+  const unsigned *place, *child, *path;
   const unsigned *start, *member, *row_first;
   const Piece *piece;
   const unsigned *seat_gradient, *seat_level, *seat_crown, *seat_chunk, *chunk_level, *level_piece, *seat_share;
   const unsigned *seat_sequence;
-  long long seats, columns, codes;
+  long long seats, sequences, columns, codes;
   double unit, noise_unit;
 };
 
 struct Rule { double grow, keep, weight, floor, prediction; };
 
 #define LEAST -1.7e308
+#define AHEAD 4                             // numbers that are read before the first is used
+#define COLUMNS_AHEAD (CODED ? 4 : 2)
+
+// What `gradient` is for.
+#define PLAIN 0
+#define ABSOLUTE 1   // magnitudes
+#define RESPONSES 2  // what is cut from long rows goes to values of best responses too
 
 // What `ascend` does with the worth of actions.
 #define MATCH 0    // regrets and a new strategy
@@ -136,54 +148,101 @@ PART void meet(unsigned *gate, unsigned &target) {
 
 // gradient
 
-PART double payoff_of(Number number, const double *table, int absolute) {
+PART double payoff_of(Number number, const double *table, int what) {
 #if CODED
   double x = table[number];
 #else
   double x = number;
 #endif
-  return absolute ? fabs(x) : x;
+  return what == ABSOLUTE ? fabs(x) : x;
 }
 
 template <int H>
-PART void bundles(const Form &f, const Piece &piece, const double *table, const double *plan, int absolute) {
+PART void bundles(const Form &f, const Piece &piece, const double *table, const double *plan, int what) {
   const unsigned wide = 1u << piece.shift;
   double sum[H][LANES];
+  unsigned base[LANES];
   EACH_LANE {
+    base[AT] = 0;
     for (int h = 0; h < H; ++h) sum[h][AT] = 0.0;
     const unsigned mine = (unsigned)lane >> piece.shift;
     if (mine < piece.count) {
       const Bundle bundle = f.bundle[piece.first + mine];
       const unsigned length = bundle.length, *other = f.other + bundle.column;
       const Entries<H> *entries = (const Entries<H> *)f.payoff + bundle.entry;
-#ifndef CORES
-#pragma unroll 4
-#endif
-      for (unsigned k = lane & (wide - 1); k < length; k += wide) {
-        double reach = plan[other[k]];
-        for (int j = 1; j < OTHERS; ++j) reach *= plan[other[j * f.columns + k]];
-        const Entries<H> entry = entries[k];
-        for (int h = 0; h < H; ++h) sum[h][AT] += payoff_of(entry.of[h], table, absolute) * reach;
+      for (unsigned k = lane & (wide - 1); k < length; k += COLUMNS_AHEAD * wide) {
+        unsigned at[OTHERS][COLUMNS_AHEAD];
+        Entries<H> entry[COLUMNS_AHEAD];
+        double reach[COLUMNS_AHEAD];
+#pragma unroll
+        for (int n = 0; n < COLUMNS_AHEAD; ++n) {
+          const unsigned column = k + n * wide < length ? k + n * wide : k;
+          for (int j = 0; j < OTHERS; ++j) at[j][n] = other[j * f.columns + column];
+          entry[n] = entries[column];
+        }
+#pragma unroll
+        for (int n = 0; n < COLUMNS_AHEAD; ++n) {
+          reach[n] = plan[at[0][n]];
+          for (int j = 1; j < OTHERS; ++j) reach[n] *= plan[at[j][n]];
+          if (k + n * wide >= length) reach[n] = 0.0;
+        }
+#pragma unroll
+        for (int n = 0; n < COLUMNS_AHEAD; ++n)
+          for (int h = 0; h < H; ++h) sum[h][AT] += payoff_of(entry[n].of[h], table, what) * reach[n];
       }
     }
   }
-  for (int h = 0; h < H; ++h) fold(sum[h], 0, piece.shift);
+  // Half of the lanes add up half of the rows, as long as there are rows and lanes to share.
+  int left = H, top = piece.shift;
+#pragma unroll
+  for (int half = H / 2; half; half /= 2)
+    if (top) {
+      left = half;
+      --top;
+#ifdef CORES
+      double kept[H / 2 ? H / 2 : 1][32];
+      for (int lane = 0; lane < 32; ++lane)
+        for (int h = 0; h < half; ++h) {
+          const int from = h + (lane >> top & 1) * half;
+          kept[h][lane] = sum[from][lane] + sum[from][lane ^ 1 << top];
+        }
+      for (int lane = 0; lane < 32; ++lane) {
+        base[lane] += (lane >> top & 1) * half;
+        for (int h = 0; h < half; ++h) sum[h][lane] = kept[h][lane];
+      }
+#else
+      const bool upper = threadIdx.x >> top & 1;
+      for (int h = 0; h < half; ++h) {
+        const double given = upper ? sum[h][0] : sum[h + half][0], kept = upper ? sum[h + half][0] : sum[h][0];
+        sum[h][0] = kept + __shfl_xor_sync(0xffffffffu, given, 1 << top);
+      }
+      base[0] += upper * half;
+#endif
+    }
+#pragma unroll
+  for (int h = 0; h < H; ++h)
+    if (h < left) fold(sum[h], 0, top);
   EACH_LANE {
     const unsigned mine = (unsigned)lane >> piece.shift;
-    if (mine < piece.count && !(lane & (wide - 1))) {
-      const unsigned *sequence = f.row_seq + f.bundle[piece.first + mine].row;
-      for (int h = 0; h < H; ++h) f.leaf[sequence[h]] = sum[h][AT];
+    if (mine < piece.count && !(lane & ((1u << top) - 1))) {
+      const unsigned *target = f.target + f.bundle[piece.first + mine].row + base[AT];
+#pragma unroll
+      for (int h = 0; h < H; ++h)
+        if (h < left) {
+          f.leaf[target[h]] = sum[h][AT];
+          if (what == RESPONSES && target[h] >= f.sequences) f.best[target[h] - f.sequences] = sum[h][AT];
+        }
     }
   }
 }
 
-PART void gradient(const Form &f, const double *table, int low, int high, const double *plan, int absolute,
+PART void gradient(const Form &f, const double *table, int low, int high, const double *plan, int what,
                    long long warp, long long warps) {
   for (long long at = f.seat_gradient[low] + warp; at < f.seat_gradient[high]; at += warps) {
     const Piece piece = f.piece[at];
-    if (piece.size == 4) bundles<4>(f, piece, table, plan, absolute);
-    else if (piece.size == 2) bundles<2>(f, piece, table, plan, absolute);
-    else bundles<1>(f, piece, table, plan, absolute);
+    if (piece.size == 4) bundles<4>(f, piece, table, plan, what);
+    else if (piece.size == 2) bundles<2>(f, piece, table, plan, what);
+    else bundles<1>(f, piece, table, plan, what);
   }
 }
 
@@ -202,7 +261,8 @@ PART double regretted(double *regret, unsigned s, double delta, const Rule &rule
 template <int MODE>
 PART void wide_points(const Form &f, const Piece &piece, const Rule &rule, const double *strategy) {
   // A point of more than 32 actions: a warp goes through them several times.
-  const unsigned i = piece.first, first = f.first[i], end = first + piece.size;
+  const Spot spot = f.spot[piece.first];
+  const unsigned first = spot.first, end = first + piece.size;
   double v[LANES], best[LANES], total[LANES];
   EACH_LANE {
     v[AT] = total[AT] = 0.0;
@@ -222,9 +282,9 @@ PART void wide_points(const Form &f, const Piece &piece, const Rule &rule, const
   if (MODE == RESPOND || MODE == LEVELS) fold_max(best, 0, 5);
   EACH_LANE {
     if (lane == 0) {
-      f.value[f.slot[i]] = v[AT];
-      if (MODE == RESPOND) f.best[f.slot[i]] = best[AT];
-      if (MODE == LEVELS) f.noise[f.point[i]] = fmaxf(f.noise[f.point[i]], (float)(f.noise_unit * best[AT]));
+      f.value[spot.slot] = v[AT];
+      if (MODE == RESPOND) f.best[spot.slot] = best[AT];
+      if (MODE == LEVELS) f.noise[spot.row] = fmaxf(f.noise[spot.row], (float)(f.noise_unit * best[AT]));
     }
     if (MODE == REGRETS)
       for (unsigned s = first + lane; s < end; s += 32) f.worth[s] -= v[AT];
@@ -236,11 +296,23 @@ PART void wide_points(const Form &f, const Piece &piece, const Rule &rule, const
       }
   }
   if (MODE == MATCH) {
-    const double tiny = f.noise[f.point[i]] * f.unit;
+    const double tiny = f.noise[spot.row] * f.unit;
     fold(total, 0, 5);
     EACH_LANE for (unsigned s = first + lane; s < end; s += 32)
       f.strategy[s] = total[AT] > tiny ? f.strategy[s] * (1.0 / total[AT]) : 1.0 / piece.size;
   }
+}
+
+PART double children(const double *value, unsigned begin, unsigned end, unsigned step) {
+  double sum = 0.0;
+  for (unsigned c = begin; c < end; c += AHEAD * step) {
+    double x[AHEAD];
+#pragma unroll
+    for (int n = 0; n < AHEAD; ++n) x[n] = c + n * step < end ? value[c + n * step] : 0.0;
+#pragma unroll
+    for (int n = 0; n < AHEAD; ++n) sum += x[n];
+  }
+  return sum;
 }
 
 template <int MODE>
@@ -248,34 +320,36 @@ PART void points(const Form &f, const Piece &piece, const Rule &rule, const doub
   const unsigned width = piece.size, low = piece.shift & 31u, high = low + (piece.shift >> 5 & 31u);
   const bool bottom = piece.shift >> 10;  // nothing follows
   if (width > 32) { wide_points<MODE>(f, piece, rule, strategy); return; }
-  double q[LANES], v[LANES], best[LANES], total[LANES];
-  unsigned point[LANES], sequence[LANES];
+  double q[LANES], v[LANES], best[LANES], total[LANES], leaf[LANES], played[LANES], old[LANES], tiny[LANES];
+  Spot spot[LANES];
+  unsigned sequence[LANES];
   bool taken[LANES];
   EACH_LANE {
     const unsigned group = (unsigned)lane >> high, action = ((unsigned)lane >> low) & ((1u << (high - low)) - 1);
     taken[AT] = group < piece.count && action < width;
-    point[AT] = piece.first + (group < piece.count ? group : 0);
-    sequence[AT] = f.first[point[AT]] + (action < width ? action : 0);
+    spot[AT] = f.spot[piece.first + (group < piece.count ? group : 0)];
+    const unsigned s = sequence[AT] = spot[AT].first + (action < width ? action : 0);
+    leaf[AT] = f.leaf[s];
+    played[AT] = strategy[s];
+    if (MODE == MATCH) {
+      old[AT] = f.regret[s];
+      tiny[AT] = f.noise[spot[AT].row] * f.unit;
+    }
     q[AT] = best[AT] = 0.0;
     if (!bottom && taken[AT]) {
-      const unsigned s = sequence[AT], end = f.child[s + 1];
-      for (unsigned c = f.child[s] + (lane & ((1u << low) - 1)); c < end; c += 1u << low) {
-        q[AT] += f.value[c];
-        if (MODE == RESPOND) best[AT] += f.best[c];
-      }
+      const unsigned begin = f.child[s] + (lane & ((1u << low) - 1)), end = f.child[s + 1];
+      q[AT] = children(f.value, begin, end, 1u << low);
+      if (MODE == RESPOND) best[AT] = children(f.best, begin, end, 1u << low);
     }
   }
   if (!bottom) {
     fold(q, 0, low);
     if (MODE == RESPOND) fold(best, 0, low);
   }
-  double old[LANES];
   EACH_LANE {
-    const double leaf = f.leaf[sequence[AT]];
-    q[AT] += leaf;
-    v[AT] = taken[AT] ? strategy[sequence[AT]] * q[AT] : 0.0;
-    best[AT] = taken[AT] ? (MODE == RESPOND ? best[AT] + leaf : q[AT]) : LEAST;
-    if (MODE == MATCH) old[AT] = f.regret[sequence[AT]];
+    q[AT] += leaf[AT];
+    v[AT] = taken[AT] ? played[AT] * q[AT] : 0.0;
+    best[AT] = taken[AT] ? (MODE == RESPOND ? best[AT] + leaf[AT] : q[AT]) : LEAST;
   }
   fold(v, low, high);
   if (MODE == RESPOND || MODE == LEVELS) fold_max(best, low, high);
@@ -289,27 +363,33 @@ PART void points(const Form &f, const Piece &piece, const Rule &rule, const doub
     fold(total, low, high);
   }
   EACH_LANE {
-    const unsigned i = point[AT], s = sequence[AT];
+    const unsigned s = sequence[AT];
     if (taken[AT] && !(lane & ((1u << low) - 1))) {
+      if (s == spot[AT].first) {
+        f.value[spot[AT].slot] = v[AT];
+        if (MODE == RESPOND) f.best[spot[AT].slot] = best[AT];
+        if (MODE == LEVELS) f.noise[spot[AT].row] = fmaxf(f.noise[spot[AT].row], (float)(f.noise_unit * best[AT]));
+      }
       if (MODE == MATCH) {
-        const double tiny = f.noise[f.point[i]] * f.unit;
         if (width > 1) f.regret[s] = old[AT];
-        f.strategy[s] = width == 1 ? 1.0 : total[AT] > tiny ? q[AT] * (1.0 / total[AT]) : 1.0 / width;
+        f.strategy[s] = width == 1 ? 1.0 : total[AT] > tiny[AT] ? q[AT] * (1.0 / total[AT]) : 1.0 / width;
       }
       if (MODE == REGRETS) f.worth[s] = q[AT] - v[AT];
       if (MODE == WORTHS) f.worth[s] = q[AT];
-      if (s == f.first[i]) {
-        f.value[f.slot[i]] = v[AT];
-        if (MODE == RESPOND) f.best[f.slot[i]] = best[AT];
-        if (MODE == LEVELS) f.noise[f.point[i]] = fmaxf(f.noise[f.point[i]], (float)(f.noise_unit * best[AT]));
-      }
     }
   }
 }
 
-PART double reach_of(const Form &f, const double *strategy, unsigned i) {
+PART double reach_of(const Form &f, const double *strategy, unsigned begin, unsigned end) {
+  // The product of the strategies on a path.
   double reach = 1.0;
-  for (unsigned k = f.path_first[i]; k < f.path_first[i + 1]; ++k) reach *= strategy[f.path[k]];
+  for (unsigned k = begin; k < end; k += AHEAD) {
+    double x[AHEAD];
+#pragma unroll
+    for (int n = 0; n < AHEAD; ++n) x[n] = k + n < end ? strategy[f.path[k + n]] : 1.0;
+#pragma unroll
+    for (int n = 0; n < AHEAD; ++n) reach *= x[n];
+  }
   return reach;
 }
 
@@ -319,23 +399,20 @@ PART void plans(const Form &f, const Piece &piece, double weight) {
   EACH_LANE {
     const unsigned group = (unsigned)lane >> high, action = ((unsigned)lane >> low) & ((1u << (high - low)) - 1);
     if (group < piece.count && !(lane & ((1u << low) - 1))) {
-      const unsigned first = f.first[piece.first + group], end = first + piece.size;
+      const Spot spot = f.spot[piece.first + group];
+      const unsigned path_end = f.spot[piece.first + group + 1].path, end = spot.first + piece.size;
+      const double *strategy = SHARED ? f.chosen : f.strategy;
+      for (unsigned s = spot.first + action; s < end; s += 32) {
+        const unsigned place = f.place[s];
+        const double played = strategy[s], average = f.average[s];
+        const double own = reach_of(f, strategy, spot.path, path_end) * played;
 #if SHARED
-      const double reach = reach_of(f, f.chosen, piece.first + group);
-#else
-      const double reach = reach_of(f, f.strategy, piece.first + group);
-#endif
-      for (unsigned s = first + action; s < end; s += 32) {
-#if SHARED
-        const double own = reach * f.chosen[s];
         f.own[s] = own;
-        f.plan[f.place[s]] = own * f.frozen_reach[s];
-        f.average[s] += weight * own;
+        f.plan[place] = own * f.frozen_reach[s];
 #else
-        const double plan = reach * f.strategy[s];
-        f.plan[f.place[s]] = plan;
-        f.average[s] += weight * plan;
+        f.plan[place] = own;
 #endif
+        f.average[s] = average + weight * own;
       }
     }
   }
@@ -495,7 +572,7 @@ GLOBAL iterate(const Form *given, const double *pace, long long count, double fl
     const Rule rule = {pace[3 * t], pace[3 * t + 1], pace[3 * t + 2], floor, prediction};
     for (int phase = 0; phase < (alternating ? (int)f.seats : 1); ++phase) {
       const int low = alternating ? phase : 0, high = alternating ? phase + 1 : (int)f.seats;
-      STEP(gradient(f, table, low, high, f.plan, 0, warp, warps))
+      STEP(gradient(f, table, low, high, f.plan, PLAIN, warp, warps))
       meet(gate, target);
       RISE(SHARED ? REGRETS : MATCH, low, high, rule, f.strategy, planned)
 #if SHARED
@@ -514,7 +591,7 @@ GLOBAL iterate(const Form *given, const double *pace, long long count, double fl
 GLOBAL listen(const Form *given, unsigned *gate) {
   OPEN
   const Rule rule = {1.0, 1.0, 0.0, 0.0, 0.0};
-  STEP(gradient(f, table, 0, (int)f.seats, f.plan, 1, warp, warps))
+  STEP(gradient(f, table, 0, (int)f.seats, f.plan, ABSOLUTE, warp, warps))
   meet(gate, target);
   RISE(SHARED ? WORTHS : LEVELS, 0, (int)f.seats, rule, f.strategy, false)
 #if SHARED
@@ -527,7 +604,7 @@ PART void weigh(const Form &f, const double *weights, long long warp, long long 
   for (long long at = f.level_piece[0] + warp; at < f.level_piece[f.seat_level[f.seats]]; at += warps) {
     const Piece piece = f.piece[at];
     EACH_LANE if ((unsigned)lane < piece.count) {
-      const unsigned first = f.first[piece.first + lane], end = first + piece.size;
+      const unsigned first = f.spot[piece.first + lane].first, end = first + piece.size;
       double total = 0.0;
       for (unsigned s = first; s < end; ++s) total += weights[s];
       for (unsigned s = first; s < end; ++s) f.trial[s] = total > 0.0 ? weights[s] / total : 1.0 / piece.size;
@@ -539,8 +616,9 @@ PART void trial_plans(const Form &f, long long warp, long long warps) {
   for (long long at = f.level_piece[0] + warp; at < f.level_piece[f.seat_level[f.seats]]; at += warps) {
     const Piece piece = f.piece[at];
     EACH_LANE if ((unsigned)lane < piece.count) {
-      const unsigned first = f.first[piece.first + lane], end = first + piece.size;
-      const double reach = reach_of(f, f.trial, piece.first + lane);
+      const Spot spot = f.spot[piece.first + lane];
+      const unsigned first = spot.first, end = first + piece.size;
+      const double reach = reach_of(f, f.trial, spot.path, f.spot[piece.first + lane + 1].path);
       for (unsigned s = first; s < end; ++s) f.trial_plan[f.place[s]] = reach * f.trial[s];
     }
   }
@@ -574,7 +652,7 @@ GLOBAL measure(const Form *given, const double *weights, unsigned *gate) {
   }
   STEP(trial_plans(f, warp, warps))
   meet(gate, target);
-  STEP(gradient(f, table, 0, (int)f.seats, f.trial_plan, 0, warp, warps))
+  STEP(gradient(f, table, 0, (int)f.seats, f.trial_plan, RESPONSES, warp, warps))
   meet(gate, target);
   RISE(RESPOND, 0, (int)f.seats, rule, f.trial, false)
   STEP(roots(f, warp, warps))

@@ -73,8 +73,9 @@ class GpuCfrState(SequenceCfrState):
         fixed = {name: launcher.upload(_some(layout.arrays[name])) for name in (*FIXED, "payoff", *INDICES)}
         noise = np.zeros(max(1, len(self._arrays.noise)), np.float32)
         self._there: dict[str, Any] = {**room, **fixed, "noise": launcher.upload(noise)}
-        numbers = [launcher.address(self._there[name]) for name in FIELDS]
-        numbers += [layout.seats, layout.columns, len(layout.arrays["table"])]
+        place = {name: launcher.address(self._there[name]) for name in FIELDS}
+        place["value"] = place["leaf"] + 8 * layout.sequences  # side by side: long rows add to both
+        numbers = [*place.values(), layout.seats, layout.sequences, layout.columns, len(layout.arrays["table"])]
         units = np.array([form.scale, NOISE / form.scale])
         self._form = launcher.upload(np.concatenate([np.array(numbers, np.uint64), units.view(np.uint64)]))
         self._gate = launcher.upload(np.zeros(1, np.uint32))
