@@ -148,13 +148,13 @@ def spiel_name(spec: str) -> str | None:
 
 
 def spiel_rate(name: str, seconds: float) -> dict[str, float]:
-    """Iterations a second of OpenSpiel's C++ CFR+ in this process: the best of at least two."""
+    """Iterations a second of OpenSpiel's C++ CFR+ in this process: the best of at least three."""
     import pyspiel
 
     began = time.perf_counter()
     solver = pyspiel.CFRPlusSolver(pyspiel.load_game(name))
     ready, best, count, done = time.perf_counter() - began, 1e30, 1, 0
-    while done < 2 or time.perf_counter() - began < seconds:
+    while done < 3 or time.perf_counter() - began < seconds:
         starts = time.perf_counter()
         for _ in range(count):
             solver.evaluate_and_update_policy()

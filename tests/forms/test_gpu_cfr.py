@@ -299,14 +299,38 @@ def test_an_abstract_game_on_the_gpu(a_gpu):
     assert there.meta["abstract_nash_conv"] == pytest.approx(mine.meta["abstract_nash_conv"], abs=1e-9)
 
 
-def test_auto_takes_the_gpu_where_it_is_faster(a_gpu, monkeypatch):
+def test_auto_takes_the_faster_device(a_gpu, monkeypatch):
     form = form_of(tree_of(game("kuhn(players=3)")))  # no linear program
+    tried = []
+
+    def told(faster):
+        def rate(solver):
+            tried.append(on_gpu(solver))
+            return 2.0 if on_gpu(solver) == faster else 1.0
+
+        return rate
+
+    def on_gpu(solver):
+        return isinstance(solver.cfr_state, GpuCfrState)
+
     task = Task(None, form, device="gpu")
-    assert not isinstance(make("auto", task).cfr_state, GpuCfrState)
+    monkeypatch.setattr(auto, "rate", told(True))
+    assert not on_gpu(make("auto", task)) and not tried  # so small a game is not tried
     monkeypatch.setattr(auto, "GPU_FROM", form.entries)
-    assert isinstance(make("auto", task).cfr_state, GpuCfrState)
-    assert not isinstance(make("auto", Task(None, form)).cfr_state, GpuCfrState)
+    chosen = make("auto", task)
+    assert on_gpu(chosen) and chosen.iteration == 0 and tried == [True, False]
+    assert not on_gpu(make("auto", Task(None, form)))  # nobody asked for a GPU
+    monkeypatch.setattr(auto, "rate", told(False))
+    assert not on_gpu(make("auto", task))
     assert make("auto", Task(None, form_of(tree_of(game("leduc"))), device="gpu")).spec == "lp"  # exact, and quick
+    monkeypatch.setattr("kibitz.forms.gpu.state.MARGIN", 1 << 60)
+    with pytest.warns(UserWarning, match=r"runs on cores: .* GB of the GPU's memory"):
+        assert not on_gpu(make("auto", task))
+
+
+def test_a_trial_measures_iterations():
+    mine, there = pair(form_of(tree_of(game("kuhn"))), "cfr+")
+    assert auto.rate(mine) > 100 and auto.rate(there) > 100
 
 
 def test_the_command(a_gpu, tmp_path):

@@ -43,8 +43,9 @@ STATE = ("regret", "average", "strategy", "plan", "chosen", "own", "trial", "tri
 ROOM = ("leaf", "value", "best", "worth", "delta", "matched", "result")
 FIXED = ("frozen_reach", "share", "table")
 INDICES = (
-    "other", "target", "bundle", "spot", "place", "child", "path", "start", "member", "row_first", "piece", "seat_gradient", "seat_level", "seat_crown", "seat_chunk", "chunk_level", "level_piece",
-    "seat_share", "seat_sequence",
+    "other", "target", "bundle", "spot", "place", "child", "path", "start", "member", "row_first", "piece",
+    "seat_gradient", "seat_level", "seat_crown", "seat_chunk", "chunk_level", "level_piece", "seat_share",
+    "seat_sequence",
 )  # fmt: skip
 FIELDS = (*STATE, *ROOM, *FIXED, "noise", "payoff", *INDICES)
 
@@ -77,8 +78,8 @@ class GpuLayout:
             "regret": self.free_columns if self.shared else self.sequences, "average": self.sequences,
             "strategy": self.sequences, "plan": self.sequences, "chosen": shared, "own": shared,
             "trial": self.sequences, "trial_plan": self.sequences, "leaf": self.sequences + self.slots,
-            "value": 0, "best": self.slots, "worth": self.sequences, "delta": self.free_columns, "matched": self.free_columns,
-            "result": 2 * self.seats,
+            "value": 0, "best": self.slots, "worth": self.sequences, "delta": self.free_columns,
+            "matched": self.free_columns, "result": 2 * self.seats,
         }  # fmt: skip
 
     @property
@@ -191,7 +192,8 @@ def _bundles(form: Treeplexes) -> tuple[dict[str, NDArray[Any]], Ints, Ints]:
     shift = _shift(length, PER_LANE)
     pieces, of = _pieces(height[order], shift[order], shift[order], seat[order])
     fields: dict[str, NDArray[Any]] = {
-        "other": arrays.other.ravel(), "target": arrays.row_seq.astype(np.int64), "parts": arrays.row_seq[of_row], "payoff": payoff,
+        "other": arrays.other.ravel(), "target": arrays.row_seq.astype(np.int64), "parts": arrays.row_seq[of_row],
+        "payoff": payoff,
         "bundle": np.stack([row, column, length, (entry + padding[seat]) // np.maximum(height, 1)], axis=1)[order],
     }  # fmt: skip
     return fields, pieces, _begins(of, seats)
