@@ -10,6 +10,7 @@ from test_rows import random_task
 from typer.testing import CliRunner
 
 import kibitz
+from kibitz.bench import bench_gpu_trees as bench
 from kibitz.cli import app
 from kibitz.core.errors import SolverError
 from kibitz.core.gpu import cupy_module
@@ -357,3 +358,33 @@ def test_no_gpu_is_a_sentence():
     assert told.exit_code == 2 and "leave out --device" in " ".join(told.output.split())
     with pytest.raises(SolverError, match="choose cpu or gpu"):
         kibitz.solve("kuhn", "cfr+", run=RunOptions(device="tpu"))
+
+
+# The stage of the bench
+
+
+def test_the_bench_checks_and_then_measures(a_gpu, monkeypatch):
+    lines = []
+    found = bench.bench_trees(0.02, lines.append, checked=["kuhn"], timed=["kuhn", "leduc"], solved=["kuhn"])
+    assert found["checks"]["kuhn"]["right"] and found["rates"]["leduc"]["histories"] == 9457
+    assert found["rates"]["kuhn"]["to"]["nash_conv"] <= bench.UNTIL and len(lines) == 3
+    for of in found["rates"].values():
+        assert of["ratio"] == pytest.approx(of["gpu"] / max(of["thread"], of["cores"]))
+    text = "\n".join(bench.trees_markdown({"trees": found}))
+    assert "| `leduc` | 9,457 | 12,978 |" in text and not bench.trees_markdown({})
+    monkeypatch.setattr("kibitz.forms.gpu.state.pace_of", lambda rule, done, count: 1.001 * pace_of(rule, done, count))
+    with pytest.raises(SolverError, match=r"not that of the processor \(kuhn\): nothing was timed"):
+        bench.bench_trees(0.02, lines.append, checked=["kuhn"], timed=["kuhn"])
+
+
+def test_games_as_openspiel_names_them():
+    assert bench.spiel_name("liars_dice") == "liars_dice(numdice=1,dice_sides=6)"
+    assert bench.spiel_name("leduc(players=3)") == "leduc_poker(players=3)"
+    assert "numSuits=4,numRanks=13," in bench.spiel_name("leduc(ranks=13, suits=4)")
+    assert bench.spiel_name("leduc(players=3, ranks=6)") is None and bench.spiel_name("toepen") is None
+    pyspiel = pytest.importorskip("pyspiel")
+    for spec in ("leduc", "leduc(ranks=4)", "kuhn"):
+        rules = pyspiel.load_game(bench.spiel_name(spec))
+        theirs = pyspiel.nash_conv(rules, pyspiel.UniformRandomPolicy(rules))
+        form = form_of(tree_of(game(spec)))
+        assert form.measure(form.uniform()).nash_conv == pytest.approx(theirs, abs=1e-9)
