@@ -28,13 +28,11 @@ from kibitz.report.tables import section
 CHECKED = ("kuhn", "leduc", "liars_dice(dice_sides=5)", "kuhn(players=3)", "leduc(players=3)")
 VARIANTS, FEW = ("cfr+", "dcfr+"), 10
 AVERAGES, VALUES = 1e-7, 1e-9
-# Games in the order of their payoff entries, the work of an iteration.
-TIMED = (
-    "kuhn", "leduc", "leduc(ranks=4)", "liars_dice(dice_sides=5)", "leduc(ranks=5)", "leduc(ranks=6)",
-    "liars_dice(dice_sides=6)", "leduc(ranks=4, suits=4)", "leduc(players=3)", "leduc(ranks=6, suits=4)",
-    "leduc(ranks=13, suits=4)",
-)  # fmt: skip
 MILLION, TEN_MILLION = "leduc(ranks=6, suits=4)", "leduc(ranks=13, suits=4)"
+TIMED = (  # the most important first
+    MILLION, "leduc(players=3)", "leduc", "leduc(ranks=4)", "leduc(ranks=5)", "liars_dice(dice_sides=5)",
+    "liars_dice(dice_sides=6)", "leduc(ranks=4, suits=4)", "leduc(ranks=6)", "kuhn", TEN_MILLION,
+)  # fmt: skip
 GOALS = {MILLION: 10_000, TEN_MILLION: 50_000}  # times OpenSpiel's rate, on one H200
 SOLVED = (MILLION, TEN_MILLION)
 UNTIL = 1e-4
@@ -191,9 +189,14 @@ def bench_trees(
     timed: Iterable[str] = TIMED,
     solved: Iterable[str] = SOLVED,
     compared: bool = True,
+    into: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Check, then measure; returns what the JSON file has as "trees". compared: processor and OpenSpiel too."""
-    result: dict[str, Any] = {"checks": {}, "rates": {}, "cores": cores()}
+    """Check, then measure; returns what the JSON file has as "trees", which is filled on the way.
+
+    compared: processor and OpenSpiel too.
+    """
+    result = {} if into is None else into
+    result |= {"checks": {}, "rates": {}, "cores": cores()}
     for spec in checked:
         result["checks"][spec] = answer = check_tree(laid(spec)[0])
         say(f"check of CFR on {spec}: {json.dumps(answer)}")
@@ -211,23 +214,27 @@ def bench_trees(
         if compared:
             found |= time_cores(form, seconds)
             found["ratio"] = found["gpu"] / max(found["thread"], found["cores"])
+            result["crossover"] = crossover(result["rates"].values())
         say(f"CFR+ on {spec}: {json.dumps(found)}")
-    slower = [of["entries"] for of in result["rates"].values() if of.get("ratio", 2.0) < 1.0]
-    faster = [of["entries"] for of in result["rates"].values() if of.get("ratio", 0.0) >= 1.0]
-    result["crossover"] = [max(slower, default=0), min((each for each in faster if each > max(slower, default=0)),
-                                                       default=None)]  # fmt: skip
     return result
+
+
+def crossover(rates: Iterable[dict[str, Any]]) -> tuple[int, int | None]:
+    """Payoff entries of the largest game for which the GPU is slower, and of the smallest above it."""
+    compared = [(of["entries"], of["ratio"]) for of in rates if "ratio" in of]
+    slower = max((entries for entries, ratio in compared if ratio < 1.0), default=0)
+    return slower, min((entries for entries, _ in compared if entries > slower), default=None)
 
 
 def trees_markdown(result: dict[str, Any]) -> list[str]:
     """The section of docs/gpu.md; nothing where this stage was not measured."""
-    if "trees" not in result:
+    if not result.get("trees", {}).get("rates"):
         return []
     trees = result["trees"]
     names = ("game", "histories", "payoff entries", "GPU", "one thread", "all cores", "GPU to the faster", "OpenSpiel",
              "GPU to OpenSpiel", "to NashConv 1e-4")  # fmt: skip
     lines = [f"| {' | '.join(names)} |", "|---|" + "---:|" * (len(names) - 1)]
-    for spec, of in trees["rates"].items():
+    for spec, of in sorted(trees["rates"].items(), key=lambda each: int(each[1]["entries"])):
 
         def shown(name: str, text: str, of: dict[str, Any] = of) -> str:
             return text.format(of[name]) if name in of else "-"
@@ -240,7 +247,7 @@ def trees_markdown(result: dict[str, Any]) -> list[str]:
         )
     checks = trees["checks"].values()
     worst = max((of["averages"] for of in checks), default=0.0), max((of["values"] for of in checks), default=0.0)
-    low, high = trees["crossover"]
+    low, high = trees.get("crossover", (0, None))
     between = f"between {low:,} and {high:,}" if high is not None else f"above {low:,}"
     return section(
         "CFR on game trees",
@@ -248,7 +255,7 @@ def trees_markdown(result: dict[str, Any]) -> list[str]:
         f"does thousands of iterations. Before anything was timed, {FEW} iterations of {' and '.join(VARIANTS)} on "
         f"{len(trees['checks'])} games were compared with the CPU: averages differ by at most {worst[0]:.0e}, values "
         f"by {worst[1]:.0e}, and a second run on the GPU gives the same bytes. All cores: {trees['cores']}. The GPU is "
-        f"the faster device from some number of payoff entries {between} on; solver `auto` takes it from there.", lines,
+        f"the faster device from some number of payoff entries {between} on; solver `auto` tries both devices.", lines,
     )  # fmt: skip
 
 
