@@ -24,7 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from kibitz.bench.bench_gpu_poker import poker_markdown
+from kibitz.bench.bench_gpu_exact import EXACT, exactly, killed
+from kibitz.bench.bench_gpu_poker import bench_poker, poker_markdown
+from kibitz.bench.bench_gpu_trees import bench_trees, trees_markdown
 from kibitz.core.errors import KibitzError, SolverError
 from kibitz.report.tables import section
 
@@ -33,6 +35,7 @@ CLOSE, AGREE, APART = 1e-3, 0.98, 1.5  # of sums; least share of rows; most time
 MANY = (4, 32)  # blocks and threads: in a small game many more would all walk by the same strategy
 CPU_THREADS, CPU_SECONDS = 2, 4.0
 BLOCK_SECONDS = 0.5  # of a launch that is timed
+KILLED = "killed"  # the name of what is left of a training that was killed
 WAIT = 600.0  # seconds for all checks
 QUICK = 5.0  # seconds a game: below, other figures are taken of fewer endgames and iterations too
 
@@ -177,19 +180,21 @@ def bench_gpu(
     *,
     checks: Sequence[str] = tuple(CHECKS),
     timed: Sequence[str] = tuple(TIMED),
+    exact: Sequence[str] = (*EXACT, KILLED),
     compared: bool = True,
     wait: float = WAIT,
+    trees: bool = True,
     poker: bool = True,
 ) -> dict[str, Any]:
     """Check, then measure; returns what the JSON file holds.
 
     compared: whether the processor is timed too. wait: seconds after which a check that is not done counts as late.
-    poker: whether poker with all hands is timed too (`bench_gpu_poker.py`).
+    trees: CFR on game trees too. poker: poker with all hands too.
     """
     from kibitz.solvers.gpu import GpuWalks, gpu
 
     say, cuda, began = say or partial(print, flush=True), gpu(), time.perf_counter()
-    result: dict[str, Any] = {"machine": _device(cuda), "checks": {}, "rates": {}}
+    result: dict[str, Any] = {"machine": _device(cuda), "checks": {}, "exact": {}, "rates": {}}
 
     def keep(line: str) -> None:
         say(f"{time.perf_counter() - began:6.1f} s  {line}")
@@ -197,14 +202,15 @@ def bench_gpu(
             Path(out).write_text(json.dumps(result, indent=1) + "\n")
 
     keep(f"on {result['machine']['gpu']}")
-    tasks = [("--check", name) for name in checks] + [("--cpu", name) for name in timed if compared]
+    tasks = [("--check", name) for name in checks] + [("--exact", name) for name in exact]
+    tasks += [("--cpu", name) for name in timed if compared]
     children = [_started(*task) for task in tasks]
 
     def collect(task: tuple[str, str], child: subprocess.Popen[str]) -> None:
         name, answer = task[1], _answer(child, max(1.0, wait - (time.perf_counter() - began)))
-        if task[0] == "--check":
-            result["checks"][name] = answer
-            keep(f"check of {name}: {json.dumps(answer)}")
+        if task[0] != "--cpu":
+            result["checks" if task[0] == "--check" else "exact"][name] = answer
+            keep(f"{task[0][2:]} of {name}: {json.dumps(answer)}")
         elif "rate" in answer:
             result["rates"].setdefault(name, {})["cpu"] = answer["rate"]
             keep(f"{name}: {answer['rate'] / 1e6:,.1f} million decisions a second on {CPU_THREADS} cores")
@@ -220,7 +226,8 @@ def bench_gpu(
                 keep(f"{name}: compiled")
             for each in collecting:
                 each.result()
-        wrong = [name for name, answer in result["checks"].items() if answer.get("right") is False]
+        wrong = [name for answers in (result["checks"], result["exact"]) for name, answer in answers.items()
+                 if answer.get("right") is False]  # fmt: skip
         if wrong or (checks and not any(answer.get("right") for answer in result["checks"].values())):
             raise SolverError(f"the GPU does not learn what the processor does ({', '.join(wrong)}): nothing was timed")
         for name in timed:
@@ -232,30 +239,27 @@ def bench_gpu(
                 of["ratio"] = of["decisions"] / of["cpu"]
             del blueprint, walks
             keep(f"{name}: {rate['decisions'] / 1e6:,.0f} million decisions a second  {json.dumps(of)}")
+        if trees:
+            bench_trees(seconds / 10, keep, compared=compared, into=result.setdefault("trees", {}))
+        if poker:
+            bench_poker(keep, result.setdefault("poker", {}), seconds < QUICK)
     finally:
         for child in children:
             child.kill()
-    if poker:
-        from kibitz.bench.bench_gpu_poker import bench_poker
-
-        bench_poker(keep, result.setdefault("poker", {}), seconds < QUICK)
     return result
 
 
 def gpu_markdown(result: dict[str, Any]) -> list[str]:
-    return [*walks_markdown(result), *poker_markdown(result.get("poker"))]
-
-
-def walks_markdown(result: dict[str, Any]) -> list[str]:
     lines = ["| game | infosets, at most | million decisions per second | two CPU cores | ratio |"]
     lines.append("|---|---:|---:|---:|---:|")
     for of in result["rates"].values():
         cpu, ratio = (f"{of['cpu'] / 1e6:,.1f}", f"{of['ratio']:,.0f}x") if "cpu" in of else ("-", "-")
         lines.append(f"| `{of['game']}` | {of['rows']:,} | {of['decisions'] / 1e6:,.0f} | {cpu} | {ratio} |")
-    return section(
+    walks = section(
         "Speed of training on a GPU", f"External sampling on one {result['machine']['gpu']}. Before anything was "
         f"timed, training of {len(result['checks'])} games was compared with the same training on the CPU.", lines,
     )  # fmt: skip
+    return [*walks, *trees_markdown(result), *poker_markdown(result.get("poker"))]
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "gpu.md"
@@ -286,8 +290,32 @@ def page() -> str:
         f"the strategies of GPU and CPU must be at most {APART} times that between two CPU runs with different seeds.",
         "", "| game | iterations of one thread | entries that agree | distance after long training |",
         "|---|---:|---:|---:|",
-        *rows, "",
+        *rows, "", *_exact_section(result.get("exact", {})),
     ])  # fmt: skip
+
+
+def _exact_section(exact: dict[str, Any]) -> list[str]:
+    """What a GPU's training is worth."""
+    if not exact:
+        return []
+    rows, left = [], exact.get(KILLED)
+    for name, of in exact.items():
+        if name == KILLED or "gpu" not in of:
+            continue
+        cpu = ", ".join(f"{each:.4f}" for each in of["cpu"]) + f" ({of['cpu_iterations']:,})"
+        cfr = f"{of['cfr']:.4f} ({of['cfr_iterations']:,})" if "cfr" in of else "-"
+        rows.append(f"| `{of['game']}` | {of['gpu']:.4f} ({of['gpu_iterations']:,}) | {cpu} | {cfr} |")
+    lines = [
+        "## Exact measures", "",
+        "NashConv of the average strategy in the whole game, and iterations in brackets. In Leduc poker GPU and CPU",
+        "have as many iterations. In Rhode Island hold'em GPU and two CPU cores have the same time. CFR runs on the",
+        "tree.", "",
+        "| game | GPU | CPU | CFR |", "|---|---:|---:|---:|", *rows, "",
+    ]  # fmt: skip
+    if left and "left" in left:
+        lines += [f"A training of `{left['game']}` on the GPU was killed with SIGKILL. Its last checkpoint had",
+                  f"{left['left']:,} iterations, and `--resume` continued it to {left['continued_to']:,}.", ""]
+    return lines
 
 
 def _ready(blueprint: Any, walks: Any) -> tuple[Any, Any]:
@@ -324,22 +352,27 @@ def _device(cuda: Any) -> dict[str, Any]:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m kibitz.bench.bench_gpu")
     parser.add_argument("--check", help="one check alone")
+    parser.add_argument("--exact", help="one game's exact measure alone, or killed")
     parser.add_argument("--cpu", help="the processor's rate of one game alone")
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--json")
     parser.add_argument("--checks", default=",".join(CHECKS))
     parser.add_argument("--timed", default=",".join(TIMED))
+    parser.add_argument("--measured", default=",".join((*EXACT, KILLED)), help="what is measured exactly")
     parser.add_argument("--alone", action="store_true", help="do not time the processor")
+    parser.add_argument("--no-trees", action="store_true", help="leave out CFR on game trees")
     parser.add_argument("--no-poker", action="store_true", help="leave out poker with all hands")
     parser.add_argument("--wait", type=float, default=WAIT, help="seconds after which a check counts as late")
     of = parser.parse_args(arguments)
-    if of.check or of.cpu:
-        print(json.dumps(check(of.check) if of.check else {"rate": cpu_rate(of.cpu)}))
+    if of.check or of.exact or of.cpu:
+        alone = (check(of.check) if of.check else {"rate": cpu_rate(of.cpu)} if of.cpu
+                 else killed() if of.exact == KILLED else exactly(of.exact))  # fmt: skip
+        print(json.dumps(alone))
         return
-    names = [[name for name in text.split(",") if name] for text in (of.checks, of.timed)]
+    names = [[name for name in text.split(",") if name] for text in (of.checks, of.timed, of.measured)]
     try:
-        bench_gpu(of.seconds, of.json, checks=names[0], timed=names[1], compared=not of.alone, wait=of.wait,
-                  poker=not of.no_poker)
+        bench_gpu(of.seconds, of.json, checks=names[0], timed=names[1], exact=names[2], compared=not of.alone,
+                  wait=of.wait, trees=not of.no_trees, poker=not of.no_poker)  # fmt: skip
     except KibitzError as error:
         sys.exit(f"error: {error}")
 

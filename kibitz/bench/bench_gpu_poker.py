@@ -1,14 +1,23 @@
-"""Poker with all hands on a GPU: endgames of hold'em, a flop, Rhode Island hold'em; checked first, then timed."""
+"""A stage of `kibitz bench --only gpu`: poker with all hands, checked against the processor first, and then timed.
+
+    python -m kibitz.bench.bench_gpu_poker --json poker.json     this stage alone
+
+Endgames of limit hold'em, a flop of no-limit hold'em, and Rhode Island hold'em.
+"""
 
 from __future__ import annotations
 
+import argparse
+import json
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kibitz.core.errors import SolverError
+from kibitz.core.errors import KibitzError, SolverError
 from kibitz.report.tables import section
 
 HOLDEM = "poker(file=holdem.limit.2p)"
@@ -181,3 +190,24 @@ def poker_markdown(figures: dict[str, Any] | None) -> list[str]:
         f"precision were compared with those of the CPU ({len(figures['checks'])} games, to {CLOSE:g}).",
         ["| what | sequences | iterations | time |", "|---|---:|---:|---:|", *rows],
     )  # fmt: skip
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m kibitz.bench.bench_gpu_poker")
+    parser.add_argument("--json")
+    parser.add_argument("--quick", action="store_true", help="few endgames and iterations")
+    of, result, began = parser.parse_args(arguments), dict[str, Any](), time.perf_counter()
+
+    def keep(line: str) -> None:
+        print(f"{time.perf_counter() - began:6.1f} s  {line}", flush=True)
+        if of.json:
+            Path(of.json).write_text(json.dumps({"poker": result}, indent=1) + "\n")
+
+    try:
+        bench_poker(keep, result, of.quick)
+    except KibitzError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()

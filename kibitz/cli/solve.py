@@ -288,12 +288,13 @@ def compiled(
     Returns the solver; None for "auto", which does not know yet what it will be.
     """
     from kibitz.core.spec import parse
+    from kibitz.forms.protocol import GpuForm
     from kibitz.games.tree import Tree
     from kibitz.solvers import run
 
     if parse(solver).name == "auto" and not parse(solver).args:
         return None
-    if device != "cpu" and isinstance(subject, Tree):
+    if device != "cpu" and isinstance(subject, Tree | GpuForm):
         return solver
     watch.phase("loading compiled code")
     if run.samples(solver):

@@ -98,8 +98,8 @@ def train(
     ] = None,
     sampling: Annotated[
         str | None,
-        option("--sampling", "KIND", "Three-player limit poker in buckets: external, or chance (all actions are "
-               "traversed). Default: external."),
+        option("--sampling", "KIND", "Three-player limit poker in buckets: external, outcome (one history at a time) "
+               "or chance (all actions are traversed). Default: external."),
     ] = None,
     prune: Annotated[
         float | None,

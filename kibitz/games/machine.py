@@ -58,9 +58,9 @@ class Machine(ABC):
         """Words of a state that change in the course of a hand; the others are those of the deal."""
         return self.words
 
-    def memo(self, keys: Any) -> int:
-        """Words in which a thread of a GPU remembers what it looked up of a deal, under an abstraction."""
-        return 1
+    def dealt(self, keys: Any) -> Any:
+        """An abstraction as walks on a GPU read it (`look_ahead` in games/kernels/machine.py)."""
+        return keys
 
     @property
     def compiled(self) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kibitz.core import spec as specs
 from kibitz.core.errors import SolverError, SpecError
 from kibitz.forms.choice import form_for
-from kibitz.forms.protocol import Form, GradientForm, MovingRows
+from kibitz.forms.protocol import Form, GpuForm, GradientForm, MovingRows
 from kibitz.games.tree import Tree
 
 __all__ = ["SOLVERS", "RunOptions", "Solver", "Task", "make"]
@@ -85,7 +85,7 @@ class Task:
     start: NDArray[np.float64] | None = None  # probabilities by infoset column to start from; None: uniform
     seed: int = 0
     threads: int = 1
-    device: str = "cpu"  # "gpu": of a form whose arrays are sent there for the run; others know of their device
+    device: str = "cpu"  # of solvers that choose it; other forms are on theirs already
 
     @property
     def gradients(self) -> GradientForm:
@@ -121,7 +121,7 @@ def make(text: str, task: Task) -> Solver:
         raise specs.unknown("solver", spec.name, SOLVERS)
     if task.rows is not None and task.rows.form.tree_digest != task.form.tree_digest:
         raise SolverError("the rows were made for another game: make them with row_map of this game's form")
-    if task.device != "cpu" and spec.name not in ON_GPU:
+    if task.device != "cpu" and isinstance(task.form, GpuForm) and spec.name not in ON_GPU:
         raise SolverError(f"{spec.name} runs on the processor's cores alone: leave device={task.device} (--device "
                           f"{task.device}) out, or take one of {', '.join(ON_GPU)}")
     module, name = SOLVERS[spec.name][0].split(":")

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 BLOCK_SECONDS = 0.2  # between looks at the clock: so Ctrl-C and progress are prompt
 FIRST_BLOCK = 20  # iterations of one thread
+EXPLORE = 0.6  # of outcome sampling: the share of uniform play
 FIRST_HALVING = 1000  # iterations before regrets are halved for the first time
 KIND = "blueprint"  # of artefacts
 BASE = "base_"  # before the names of a base's arrays
@@ -226,13 +227,13 @@ class Blueprint:
 
     def order(self) -> Any:
         """How to walk."""
-        from kibitz.solvers.kernels.walk import CHANCE_ONLY, EXTERNAL, WalkOrder
+        from kibitz.solvers.kernels.walk import CHANCE_ONLY, EXTERNAL, OUTCOME, WalkOrder
 
         players, store = self.machine.players, self.store
-        mode = CHANCE_ONLY if store.sampling == "chance" else EXTERNAL
+        mode = {"external": EXTERNAL, "outcome": OUTCOME, "chance": CHANCE_ONLY}[store.sampling]
         return WalkOrder(
-            np.int64(mode), 0.0, False, store.full == "evict", np.int64(self.seed), np.uint64(players),
-            np.uint64((1 << players) - 1), store.prune,
+            np.int64(mode), EXPLORE if mode == OUTCOME else 0.0, False, store.full == "evict", np.int64(self.seed),
+            np.uint64(players), np.uint64((1 << players) - 1), store.prune,
         )  # fmt: skip
 
     def mask(self) -> Any:

@@ -1,7 +1,9 @@
 """Training on a GPU: the walk of solvers/kernels/walk.py, compiled by numba-cuda.
 
-A thread is a walker. It takes every so-manieth iteration and adds to regrets and averages that all threads share, by
-atomic additions. What a walk writes to lies in the thread's local memory, in single precision. The random numbers of an
+One kernel deals the cards of some million walks and looks up ahead what keys will ask for. In a second one a thread is
+a walker: it takes the next walk that nobody has taken, and adds to regrets and averages that all threads share, by
+atomic additions. The threads of a warp take a step each at the same time, whichever walks they are in: none waits for
+the longest. What a walk writes to lies in the thread's local memory, in single precision. The random numbers of an
 iteration are those of a processor, but threads run side by side: a run that is done again is not the same to the byte.
 The walks of all threads, some hundred thousand, follow the strategy of one moment. In a large game they hardly meet; in
 a small one a run has as many steps as it has iterations for each thread.
@@ -11,6 +13,7 @@ Numba's simulator (NUMBA_ENABLE_CUDASIM=1) runs the same kernels as Python, for 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -25,11 +28,16 @@ from kibitz.core.devices import SIMULATED, compiling_for_gpu, show_gpu
 from kibitz.core.errors import SolverError
 from kibitz.solvers.tables import apart, grows
 
-THREADS, BLOCKS = 128, 8  # of a block; of a multiprocessor. More of either, or more registers, was slower on an H200
+THREADS = 128  # of a block
+# Of a multiprocessor. Many threads hide how long memory takes; what few threads write to stays in the nearest cache. On
+# an H200 three-player hold'em is fastest with 3 or 4, games with hashed rows are with 8: so each is tried.
+BLOCKS = 8, 4, 3
+TRIAL = 1 << 4 if SIMULATED else 1 << 19  # walks of a trial
 COMPILED: dict[str, Any] = {} if SIMULATED else {"max_registers": 64, "fastmath": True}
+DEALING: dict[str, Any] = {} if SIMULATED else {"fastmath": True}
 FRAME, REACH, COUNTS = 3, 4, 4  # as in solvers/kernels/walk.py
 EVICTED = 2  # as in solvers/kernels/hash.py
-BLANK = np.uint64((1 << 64) - 1)  # an entry of a memo that remembers nothing
+DEALS = 1 << 10 if SIMULATED else 1 << 22  # walks of a launch at most
 REAL: Any = np.float32  # of numbers in a thread's own memory
 SHARE = 0.95  # of the free memory of a GPU
 FIRST_BLOCK = 4  # iterations of a thread in the first launch
@@ -84,41 +92,142 @@ def _on_gpu() -> Iterator[None]:
 
 
 @lru_cache(None)
-def _walks(depth: int, words: int, actions: int, memo: int, how: tuple[Any, ...]) -> Any:
-    """The kernel of one kind of walk. words: of a state, those that change; memo: words that a thread remembers; how:
-    the fields of WalkOrder but its seed, as constants, so that what does not apply is left out of the code."""
+def _deals(how: tuple[Any, ...]) -> Any:
+    """The kernel that deals."""
     from kibitz.core.random import SCRATCH
-    from kibitz.games.kernels.machine import own_view
-    from kibitz.solvers.kernels.walk import WalkOrder, Workspace, walk_once
+    from kibitz.games.kernels import machine
+    from kibitz.solvers.kernels import walk
 
     gpu()
-    once, view_of = (_simulated(walk_once), _simulated(own_view)) if SIMULATED else (walk_once, own_view)
-    mode, explore, linear, evict, players, seats, prune, exact = how
-    rows, number = 2 * depth + 1, REAL
+    deal, prepare, keep, look_ahead = map(_on_device, (machine.deal, machine.prepare, machine.keep_whole,
+                                                       machine.look_ahead))  # fmt: skip
+    seed_of_walk, which_walk = map(_on_device, (walk.seed_of_walk, walk.which_walk))
+    make, with_base = _order(how)
+
+    @cuda.jit(**DEALING)
+    def deals(game, view, base, cuts, seed, first, count, states, starts, seen):  # type: ignore[no-untyped-def]
+        random = cuda.local.array(SCRATCH, np.uint64)
+        order = make(seed)
+        for i in range(cuda.grid(1), count, cuda.gridsize(1)):
+            t, seat = which_walk(order, first, i)
+            random[0] = seed_of_walk(order, t, seat)
+            state = prepare(game, view, deal(game, random), random)
+            keep(states, i, state)
+            starts[i, 0] = random[0]
+            look_ahead(view, game, state, seen[i, : cuts[0]])
+            if with_base:
+                look_ahead(base.keys, game, state, seen[i, cuts[0] : cuts[1]])
+                look_ahead(base.base_keys, game, state, seen[i, cuts[1] :])
+
+    return deals
+
+
+@lru_cache(None)
+def _walks(depth: int, words: int, actions: int, how: tuple[Any, ...]) -> Any:
+    """The kernel of one kind of walk. words: of a state, those that change; how: the fields of WalkOrder but its seed
+    and those of Mask, as constants, so that what does not apply is left out of the code."""
+    from kibitz.core.random import SCRATCH
+    from kibitz.games.kernels import machine
+    from kibitz.solvers.kernels import store as stores
+    from kibitz.solvers.kernels import walk
+    from kibitz.solvers.kernels.players import Mask, Player
+    from kibitz.solvers.kernels.walk import OVER, Workspace
+
+    gpu()
+    begun, step, weight_of, which_walk = map(_on_device, (walk.begun, walk.step, walk.weight_of, walk.which_walk))
+    kept, dealt, settle = map(_on_device, (machine.kept_whole, machine.dealt_view, stores.settle))
+    (make, with_base), mask, rows, number = _order(how), how[-3:], 2 * depth + 1, REAL
+    lanes_of, any_left = _votes()
+    if with_base:
+
+        @_device
+        def dealt_player(base, seen, cuts):  # type: ignore[no-untyped-def]
+            return Player(base.kind, dealt(base.keys, seen[cuts[0] : cuts[1]]), base.store, base.part,
+                          dealt(base.base_keys, seen[cuts[1] :]), base.base_store)  # fmt: skip
+    else:
+
+        @_device
+        def dealt_player(base, seen, cuts):  # type: ignore[no-untyped-def]
+            return base
 
     @cuda.jit(**COMPILED)
-    def walks(game, view, store, mask, base, seed, first, last, out):  # type: ignore[no-untyped-def]
-        states = cuda.local.array((depth, words), np.uint64)
+    def walks(game, view, store, base, cuts, seed, first, walks, states, starts, seen, like, taken, out):  # type: ignore[no-untyped-def]
+        own = cuda.local.array((depth, words), np.uint64)
         frame = cuda.local.array((depth, FRAME), np.uint64)
         reach = cuda.local.array((depth, REACH), number)
         space = cuda.local.array((rows, actions), number)
         random = cuda.local.array(SCRATCH, np.uint64)
         count = cuda.local.array(COUNTS, np.int64)
         reached = cuda.local.array(1, np.int64)
-        remembered = cuda.local.array(memo, np.uint64)
-        for k in range(memo):
-            remembered[k] = BLANK
         for k in range(COUNTS):
             count[k] = 0
-        mine = view_of(view, remembered)
-        order = WalkOrder(mode, explore, linear, evict, seed, np.uint64(players), np.uint64(seats), prune, exact)
-        work = Workspace(states, frame, reach, space, random, count, reached)
-        for t in range(first + cuda.grid(1), last, cuda.gridsize(1)):
-            once(game, mine, store, mask, base, order, t, work)
+        order = make(seed)
+        trained = Mask(mask[0], np.uint64(mask[1]), mask[2])
+        work = Workspace(own, frame, reach, space, random, count, reached)
+        lanes = lanes_of()
+        left, walking = True, False
+        i = t = np.int64(0)
+        seat = np.uint64(0)
+        random[0] = seat
+        cursor = begun(order, like, random)
+        while any_left(lanes, left):
+            if left and not walking:
+                i = cuda.atomic.add(taken, 0, 1)
+                left = i < walks
+                if left:
+                    t, seat = which_walk(order, first, i)
+                    random[0] = starts[i, 0]
+                    cursor = begun(order, kept(states, i, like), random)
+            if left:
+                mine, player = dealt(view, seen[i, : cuts[0]]), dealt_player(base, seen[i], cuts)
+                cursor = step(game, mine, store, trained, player, order, seat, weight_of(order, t), work, cursor)
+                walking = cursor.phase != OVER
+                if not walking:
+                    settle(store)
         for k in range(COUNTS):
             cuda.atomic.add(out, k, count[k])
 
     return walks
+
+
+def _order(how: tuple[Any, ...]) -> tuple[Any, bool]:
+    """(what makes the WalkOrder with a seed, whether a base plays)."""
+    from kibitz.solvers.kernels.players import FREE
+    from kibitz.solvers.kernels.walk import WalkOrder
+
+    mode, explore, linear, evict, players, seats, prune, exact, mask, *_ = how
+
+    @_device
+    def make(seed):  # type: ignore[no-untyped-def]
+        return WalkOrder(mode, explore, linear, evict, seed, np.uint64(players), np.uint64(seats), prune, exact)
+
+    return make, mask != FREE
+
+
+def _votes() -> tuple[Any, Any]:
+    """(which threads of a warp run, whether one of them has something left to do): in step from there on."""
+    if SIMULATED:
+        return (lambda: 0), (lambda lanes, left: left)
+
+    @_device
+    def lanes_of():  # type: ignore[no-untyped-def]
+        return cuda.activemask()
+
+    @_device
+    def any_left(lanes, left):  # type: ignore[no-untyped-def]
+        return cuda.any_sync(lanes, left)
+
+    return lanes_of, any_left
+
+
+def _device(function: Any) -> Any:
+    """A function that kernels call."""
+    return function if SIMULATED else cuda.jit(device=True)(function)
+
+
+def _on_device(function: Any) -> Callable[..., Any]:
+    """A compiled part, or a stub, as the GPU runs it."""
+    return _simulated(function) if SIMULATED else function
 
 
 def _simulated(function: Any) -> Callable[..., Any]:
@@ -150,31 +259,45 @@ class GpuWalks:
     """A blueprint that is trained on a GPU: `step` trains it there, `bring_back` copies what it has learned.
 
     mask, base   which decisions are trained and who plays the others; default: as the blueprint says
-    shape        blocks, and threads of each; default: what fills the GPU
+    shape        blocks, and threads of each; default: of some that fill the GPU the one that is fastest
     """
 
     def __init__(
         self, blueprint: Any, mask: Any = None, base: Any = None, shape: tuple[int, int] | None = None
     ) -> None:
+        from kibitz.solvers.kernels.players import FREE
+
         gpu()
         show_gpu()  # the game's functions among them
         machine, order = blueprint.machine, blueprint.order()
         if not machine.compiled:
             raise SolverError(f"{machine.spec} has rules in plain Python, which a GPU cannot run: leave out --device")
-        self.blueprint, self._shape = blueprint, shape or _shape()
-        self._mask, base = (blueprint.mask() if mask is None else mask, base or blueprint.base_player())
-        own = (machine.depth, machine.changing, machine.actions, machine.memo(blueprint.keys))
+        self.blueprint, self._trials = blueprint, [] if shape else _shapes()
+        self._shape = shape or self._trials[0]
+        self._rates: list[float] = []  # decisions a second of the shapes that were tried
+        mask, base = blueprint.mask() if mask is None else mask, base or blueprint.base_player()
         how = (int(order.mode), float(order.explore), bool(order.linear), bool(order.evict), int(order.players),
-               int(order.seats), float(order.prune), bool(order.exact))  # fmt: skip
-        self._check_memory(base, *own)
+               int(order.seats), float(order.prune), bool(order.exact), *map(int, mask))  # fmt: skip
+        self._walkers = int(order.seats).bit_count()
+        keys = machine.dealt(blueprint.keys)
+        if how[-3] != FREE:
+            base = base._replace(keys=machine.dealt(base.keys), base_keys=machine.dealt(base.base_keys))
+        looked_up = np.cumsum([_looked_up(view) for view in (keys, base.keys, base.base_keys)]).tolist()
+        self._cuts = looked_up[0], looked_up[1]
+        own = machine.depth, machine.changing, machine.actions
+        self._check_memory(keys, base, looked_up[2], *own)
         with aside(), _on_gpu():
             if hasattr(blueprint.table, "limit") and grows(blueprint.table):  # a GPU does not wait for it to grow
                 blueprint.store.grow(blueprint.capacity, blueprint.counts)
-            self._kernel = _walks(*own, how)
+            self._deal, self._kernel = _deals(how), _walks(*own, how)
             self.first_block = FIRST_BLOCK * self._shape[0] * self._shape[1]
-            self._game, self._keys, self._table, self._base = map(
-                _sent, (blueprint.walked_game, blueprint.keys, blueprint.table, base)
+            sent: dict[int, Any] = {}
+            self._game, self._keys, self._table, self._base = (
+                _sent(each, sent) for each in (blueprint.walked_game, keys, blueprint.table, base)
             )
+            self._like = _any_state(blueprint.walked_game)
+            arrays = (len(self._like), np.uint64), (1, np.uint64), (max(1, looked_up[2]), np.uint32)
+            self._dealt = [gpu().device_array((DEALS, size), dtype) for size, dtype in arrays]
             self._current = True  # whether the blueprint's own arrays are those of the GPU
             self.walk(0, 0)  # nothing, but compiled
 
@@ -189,7 +312,7 @@ class GpuWalks:
         finally:
             self.blueprint.walks = None
 
-    def _check_memory(self, base: Any, depth: int, words: int, actions: int, memo: int) -> None:
+    def _check_memory(self, keys: Any, base: Any, looked_up: int, depth: int, words: int, actions: int) -> None:
         """Refuse what does not fit. Rows of a hash table that grows count as all that it may have."""
         from kibitz.core.random import SCRATCH
 
@@ -197,9 +320,9 @@ class GpuWalks:
         table = _bytes(blueprint.table)
         if hasattr(blueprint.table, "limit"):
             table = blueprint.capacity * (table // len(blueprint.table.key))
-        needed = table + sum(map(_bytes, (blueprint.walked_game, blueprint.keys, base)))
-        of_thread = 8 * (depth * (words + FRAME) + SCRATCH + memo) + 4 * (depth * REACH + (2 * depth + 1) * actions)
-        needed += of_thread * _threads()
+        needed = table + _bytes((blueprint.walked_game, keys, base))
+        of_thread = 8 * (depth * (words + FRAME) + SCRATCH) + 4 * (depth * REACH + (2 * depth + 1) * actions)
+        needed += of_thread * _threads() + DEALS * (8 * (blueprint.machine.words + 1) + 4 * looked_up)
         free = gpu().current_context().get_memory_info().free
         if needed > SHARE * free:
             raise SolverError(
@@ -221,16 +344,34 @@ class GpuWalks:
     def walk(self, first: int, last: int) -> NDArray[np.int64]:
         """Iterations first..last - 1; returns what happened, as `kibitz.solvers.blueprint.walked` does."""
         out = gpu().to_device(np.zeros(COUNTS, np.int64))
-        with compiling_for_gpu():
-            self._kernel[self._shape](
-                self._game, self._keys, self._table, self._mask, self._base, np.int64(self.blueprint.seed),
-                np.int64(first), np.int64(last), out,
-            )  # fmt: skip
+        at = first
+        while True:
+            trial = len(self._rates) < len(self._trials) and (last - at) * self._walkers >= TRIAL
+            end = min(last, at + (TRIAL if trial else DEALS) // self._walkers)
+            before, began = int(out.copy_to_host()[0]) if trial else 0, time.perf_counter()
+            self._launch(at, end, out)
+            if trial:
+                rate = (int(out.copy_to_host()[0]) - before) / (time.perf_counter() - began)
+                self._rates.append(rate)
+                done = len(self._rates)
+                self._shape = self._trials[done if done < len(self._trials) else int(np.argmax(self._rates))]
+            at = end
+            if at == last:
+                break
         self._current = self._current and first == last
         happened: NDArray[np.int64] = out.copy_to_host()
         if hasattr(self._table, "used"):
             self._table.used.copy_to_host(self.blueprint.table.used)
         return happened
+
+    def _launch(self, first: int, last: int, out: Any) -> None:
+        """Deal the cards of these iterations, and walk."""
+        seed, begin, walks = np.int64(self.blueprint.seed), np.int64(first), np.int64((last - first) * self._walkers)
+        taken = gpu().to_device(np.zeros(1, np.int64))
+        with compiling_for_gpu():
+            self._deal[self._shape](self._game, self._keys, self._base, self._cuts, seed, begin, walks, *self._dealt)
+            self._kernel[self._shape](self._game, self._keys, self._table, self._base, self._cuts, seed, begin, walks,
+                                      *self._dealt, self._like, taken, out)  # fmt: skip
 
     def halve(self) -> None:
         """Halve regrets and averages."""
@@ -248,13 +389,15 @@ class GpuWalks:
                 if isinstance(here, np.ndarray):
                     there.copy_to_host(here)
             if self.blueprint.counts[EVICTED] and apart(table):
-                self._table = _sent(table)
+                self._table = _sent(table, {})
         self._current = True
 
 
-def _shape() -> tuple[int, int]:
-    """(blocks, threads of each) that fill a GPU."""
-    return (2, 2) if SIMULATED else (gpu().get_current_device().MULTIPROCESSOR_COUNT * BLOCKS, THREADS)
+def _shapes() -> list[tuple[int, int]]:
+    """(blocks, threads of each) that fill a GPU, to be tried."""
+    if SIMULATED:
+        return [(2, 2), (3, 1)]
+    return [(gpu().get_current_device().MULTIPROCESSOR_COUNT * blocks, THREADS) for blocks in BLOCKS]
 
 
 def _threads() -> int:
@@ -265,12 +408,36 @@ def _threads() -> int:
     return int(device.MULTIPROCESSOR_COUNT * device.MAX_THREADS_PER_MULTIPROCESSOR)
 
 
-def _sent(x: Any) -> Any:
-    """Arrays, and tuples of them, copied to the GPU."""
+def _any_state(game: Any) -> Any:
+    """A state of a game, for its type."""
+    from kibitz.core.random import SCRATCH
+    from kibitz.games.kernels.machine import deal
+
+    with np.errstate(over="ignore"):
+        state = deal(game, np.zeros(SCRATCH, np.uint64))
+    return type(state)(*(np.uint64(0) for _ in state))
+
+
+def _looked_up(view: Any) -> int:
+    """What a view looks up ahead in a deal."""
+    return len(getattr(view, "seen", ()))
+
+
+def _sent(x: Any, sent: dict[int, Any]) -> Any:
+    """Arrays, and tuples of them, copied to the GPU, each once."""
     if isinstance(x, np.ndarray):
-        return gpu().to_device(np.ascontiguousarray(x))
-    return type(x)(*map(_sent, x)) if isinstance(x, tuple) else x
+        if id(x) not in sent:
+            sent[id(x)] = gpu().to_device(np.ascontiguousarray(x))
+        return sent[id(x)]
+    return type(x)(*(_sent(each, sent) for each in x)) if isinstance(x, tuple) else x
 
 
 def _bytes(x: Any) -> int:
-    return x.nbytes if isinstance(x, np.ndarray) else sum(map(_bytes, x)) if isinstance(x, tuple) else 0
+    """Bytes of arrays, and of tuples of them, each counted once."""
+    return sum(array.nbytes for array in {id(array): array for array in _arrays(x)}.values())
+
+
+def _arrays(x: Any) -> list[NDArray[Any]]:
+    if isinstance(x, np.ndarray):
+        return [x]
+    return [array for each in x for array in _arrays(each)] if isinstance(x, tuple) else []

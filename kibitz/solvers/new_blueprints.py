@@ -25,7 +25,7 @@ class BlueprintOptions:
     seats     of an expert: the players who use the base outside the part, while the others learn; default: all
     max_infosets  three-player limit poker: the finest buckets with so many infosets are chosen
     dynamic   ... and of these parts finer ones, as ("f", "rf"): dynamic experts
-    sampling  limit poker in buckets: "external", or "chance" (all actions are visited)
+    sampling  limit poker in buckets: "external", "outcome" (one history a walk) or "chance" (all actions are visited)
     prune     limit poker in buckets: the regret, below 0 and in chips, of actions that are skipped; 0: none
     """
 

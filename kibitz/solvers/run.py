@@ -126,10 +126,11 @@ def carry_out(request: SolveRequest, state: RunState) -> Result:
     form = problem.form
     # Sampling on several threads is not reproducible: only those who ask for it get it.
     threads = 1 if request.threads is None and walking else _threads(form, request.threads)
-    device = run.device if isinstance(form, GpuForm) else "cpu"  # other forms know of theirs
-    require(device)
+    if isinstance(form, GpuForm):
+        require(run.device)
     solver = make(
-        request.solver, Task(problem.tree, form, request.rows, _first(form, request.start, seed), seed, threads, device)
+        request.solver,
+        Task(problem.tree, form, request.rows, _first(form, request.start, seed), seed, threads, run.device),
     )
     if until is not None and not measured(solver):
         raise SolverError(f"{solver.spec} does not compute NashConv, so it cannot stop at a target: give iterations "

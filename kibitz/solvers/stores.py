@@ -18,7 +18,7 @@ class Store(Protocol):
     trainable: bool = True  # False: only a strategy is kept, not the regrets
     parallel: bool = False  # whether a responder is trained on all cores
     with_base: bool = True  # whether a graft is saved with its base, and plays from both
-    sampling: str = "external"  # or "chance": one deal, all betting
+    sampling: str = "external"  # "outcome": one history a walk; "chance": one deal, all betting
     prune: float = 0.0  # regret below which actions are passed over in most walks; 0: never
     full: str = "refuse"  # what happens to a new row when there is no place for it; or "evict"
 

@@ -56,7 +56,7 @@ class CoreLauncher:
     def compile(self, source, defines):
         self._library = compiled(source, tuple(defines.items()))
 
-    def launch(self, name, blocks, arguments):
+    def launch(self, name, shape, arguments):
         kinds = {np.dtype(np.int64): ctypes.c_longlong, np.dtype(np.uint64): ctypes.c_ulonglong,
                  np.dtype(np.float64): ctypes.c_double}  # fmt: skip
         given = [
@@ -64,7 +64,7 @@ class CoreLauncher:
             for each in arguments
         ]
         getattr(self._library, name)(*given)
-        self.launches.append((name, blocks))
+        self.launches.append((name, shape))
 
     def seconds(self, work):
         began = time.perf_counter()

@@ -9,6 +9,7 @@ from poker_games import GAMES, pair, random_probabilities
 from typer.testing import CliRunner
 
 import kibitz
+from kibitz.bench import bench_gpu_poker
 from kibitz.cli import app
 from kibitz.core.errors import ArtefactError, SolverError
 from kibitz.forms.kernels.cfr import Rule
@@ -264,6 +265,33 @@ def test_solve_runs_there_and_either_device_continues(folder, monkeypatch, tmp_p
         later = kibitz.solve(game, solver="dcfr+", iterations=found.history[-1].iteration + 40, run=options)
         assert later.nash_conv < found.nash_conv
         found = later
+
+
+@compiled
+def test_the_check_of_the_benchmark_can_fail(folder, monkeypatch):
+    monkeypatch.setattr(gpu, "on_gpu", lambda: OnCores(folder))
+    form = endgame("turn")
+    assert bench_gpu_poker.check(form)["right"]
+    stakes = form.table.stake.copy()
+    there = GpuPasses.__init__
+
+    def wrong(self, *arguments, **options):
+        form.table.stake[:, -1] *= 1.01
+        there(self, *arguments, **options)
+        form.table.stake[:] = stakes
+
+    monkeypatch.setattr(GpuPasses, "__init__", wrong)
+    assert not bench_gpu_poker.check(form)["right"]
+
+
+def test_the_table_of_the_benchmark():
+    of = {"sequences": 1000, "iterations": 20, "median": 0.03, "made": 0.01, "most": 0.05, "gap": 0.002,
+          "iteration": 0.02, "seconds": 0.25}  # fmt: skip
+    figures = {"checks": {bench_gpu_poker.RHODE: of}, "endgames": {"river": of}, "rhode": of, "flop": of}
+    text = "\n".join(bench_gpu_poker.poker_markdown(figures))
+    assert "30 ms, 10 of them set-up" in text and "0.25 s" in text and "20.0 ms an iteration" in text
+    assert bench_gpu_poker.poker_markdown(None) == []
+    assert "|---" in "\n".join(bench_gpu_poker.poker_markdown({"checks": {}}))
 
 
 # Tables, and refusals

@@ -48,6 +48,7 @@ def in_doubles(monkeypatch):
     def forget():
         interpreted.cache_clear()
         gpu._walks.cache_clear()
+        gpu._deals.cache_clear()
 
     monkeypatch.setattr(gpu, "REAL", np.float64)
     monkeypatch.setattr("kibitz.solvers.blueprint.FIRST_HALVING", 50)  # iterations
@@ -132,7 +133,7 @@ def test_other_sampling(mode, linear, game, in_doubles):
 
 
 @pytest.mark.parametrize(("sampling", "prune", "iterations"), [("external", 0.0, 30), ("external", -3.0, 60),
-                                                               ("chance", 0.0, 1)])  # fmt: skip
+                                                               ("outcome", 0.0, 60), ("chance", 0.0, 1)])  # fmt: skip
 def test_placed_rows(sampling, prune, iterations, in_doubles):
     one, two = (placed_blueprint(machine(), RowPlan((FINE,)), 2, sampling=sampling, prune=prune) for _ in range(2))
     on_gpu(one, iterations)
@@ -209,6 +210,20 @@ def test_no_sum_is_lost():
     assert len(at) == 3, infosets.labels
     assert trained.table.value[at, 2:].sum() == pytest.approx(900, rel=1e-5)
     assert trained.iteration == 900
+
+
+def test_the_fastest_shape_is_kept(monkeypatch):
+    """The first launches try each shape once; the one with the most decisions a second stays."""
+    walks = gpu.GpuWalks(hashed("kuhn"))
+    clock = iter([0.0, 1.0, 0.0, 0.5, *[0.0] * 99])
+    monkeypatch.setattr(gpu.time, "perf_counter", lambda: next(clock))
+    assert walks._trials == gpu._shapes() == [(2, 2), (3, 1)]
+    launches = []
+    launch = walks._launch
+    monkeypatch.setattr(walks, "_launch", lambda *span: (launches.append((walks._shape, *span[:2])), launch(*span)))
+    walks.walk(0, 40)
+    assert launches == [((2, 2), 0, 8), ((3, 1), 8, 16), ((3, 1), 16, 40)]
+    assert walks._rates[1] > walks._rates[0] > 0
 
 
 def test_threads_learn_the_game():

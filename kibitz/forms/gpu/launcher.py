@@ -23,7 +23,6 @@ class CupyLauncher:
         properties = self._cupy.cuda.runtime.getDeviceProperties(self._cupy.cuda.Device().id)
         self.multiprocessors = int(properties["multiProcessorCount"])
         self._functions: dict[str, Any] = {}
-        self._threads = 0
 
     def free(self) -> int:
         """Bytes of its memory that may be used."""
@@ -49,13 +48,13 @@ class CupyLauncher:
     def compile(self, source: str, defines: dict[str, int]) -> None:
         """Compile the kernels now, so that it does not count as time of the first launch."""
         options = ("-std=c++17", *(f"-D{name}={number}" for name, number in defines.items()))
-        self._threads = defines["THREADS"]
         module = self._cupy.RawModule(code=source, options=options, enable_cooperative_groups=True)
         self._functions = {name: module.get_function(name) for name in KERNELS}
 
-    def launch(self, name: str, blocks: int, arguments: tuple[Any, ...]) -> None:
+    def launch(self, name: str, shape: tuple[int, int], arguments: tuple[Any, ...]) -> None:
+        """shape: blocks, and threads of each."""
         with self._told():
-            self._functions[name]((blocks,), (self._threads,), arguments)
+            self._functions[name]((shape[0],), (shape[1],), arguments)
 
     def seconds(self, work: Callable[[], None]) -> float:
         """How long the GPU took for work, which has ended then."""

@@ -7,6 +7,7 @@ the same bytes again.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
     from kibitz.forms.kernels.cfr import Rule
 
 Floats = NDArray[np.float64]
+Shape = tuple[int, int]  # of a launch: blocks, and threads of each
 
-THREADS = 512  # of a block
+THREADS = 1024  # of a block, at most
 MOST_ITERATIONS = 1 << 14  # of a launch
-TRIAL = 0.002  # seconds that a number of blocks is tried for
+TRIAL, FEW = 0.002, 4  # seconds that a shape is tried for, iterations at least
+SLOW = 0.6  # of the best rate: shapes with fewer blocks are not tried then
 MARGIN = 64 << 20  # bytes of the device's memory that are left to CUDA
 
 
@@ -42,7 +45,7 @@ class Launcher(Protocol):
     def overwrite(self, array: Any, content: NDArray[Any]) -> None: ...
     def address(self, array: Any) -> int: ...
     def compile(self, source: str, defines: dict[str, int]) -> None: ...
-    def launch(self, name: str, blocks: int, arguments: tuple[Any, ...]) -> None: ...
+    def launch(self, name: str, shape: Shape, arguments: tuple[Any, ...]) -> None: ...
     def seconds(self, work: Any) -> float: ...
 
 
@@ -70,14 +73,17 @@ class GpuCfrState(SequenceCfrState):
         fixed = {name: launcher.upload(_some(layout.arrays[name])) for name in (*FIXED, "payoff", *INDICES)}
         noise = np.zeros(max(1, len(self._arrays.noise)), np.float32)
         self._there: dict[str, Any] = {**room, **fixed, "noise": launcher.upload(noise)}
-        numbers = [launcher.address(self._there[name]) for name in FIELDS]
-        numbers += [layout.seats, layout.columns, len(layout.arrays["table"])]
+        place = {name: launcher.address(self._there[name]) for name in FIELDS}
+        place["value"] = place["leaf"] + 8 * layout.sequences  # side by side: long rows add to both
+        numbers = [*place.values(), layout.seats, layout.sequences, layout.columns, len(layout.arrays["table"])]
         units = np.array([form.scale, NOISE / form.scale])
         self._form = launcher.upload(np.concatenate([np.array(numbers, np.uint64), units.view(np.uint64)]))
         self._gate = launcher.upload(np.zeros(1, np.uint32))
         self._pace = None
-        self._rates: dict[int, float] = {}  # iterations a second with so many blocks
-        self._blocks = launcher.multiprocessors
+        self._untried = shapes(launcher.multiprocessors)
+        self._rates: dict[Shape, float] = {}  # iterations a second
+        self._warm = False
+        self.shape = self._untried[0]
         launcher.overwrite(self._there["trial_plan"], np.ones(max(1, form.sequences)))
         self._send()
 
@@ -87,8 +93,11 @@ class GpuCfrState(SequenceCfrState):
         return ("regret", "average", "strategy", "noise", *(() if self.rows is None else ("chosen",)))
 
     def _send(self) -> None:
-        for name in (*self._names(), "plan", *(() if self.rows is None else ("own",))):
+        for name in (*self._names(), *(() if self.rows is None else ("own",))):
             self._gpu.overwrite(self._there[name], _some(getattr(self._arrays, name)))
+        plan = np.empty(self.form.sequences)
+        plan[self.layout.arrays["place"]] = self._arrays.plan
+        self._gpu.overwrite(self._there["plan"], plan)
 
     def _fetch(self, *names: str) -> None:
         for name in names:
@@ -114,52 +123,51 @@ class GpuCfrState(SequenceCfrState):
             return
         while count:
             if done & (done + 1) == 0:  # before iterations 1, 2, 4, 8, ...
-                self._launch("listen", self._blocks)
+                self._launch("listen", self.shape)
             n = min(count, (1 << (done + 1).bit_length()) - (done + 1))
             self._several(rule, done, n)
             done, count = done + n, count - n
 
     def _several(self, rule: Rule, done: int, count: int) -> None:
-        """Iterations without a look at the noise between, with the number of blocks that was fastest."""
+        """Iterations without a look at the noise between, by the shape of launches that was fastest."""
         while count:
-            blocks, n = self._next(count)
+            shape, n = self._next(count)
             n = min(n, count, MOST_ITERATIONS)
-            pace = self._gpu.upload(pace_of(rule, done, n))
-            seconds = self._gpu.seconds(lambda: self._launch(  # noqa: B023  # called at once
-                "iterate", blocks, pace, np.int64(n), np.float64(rule.floor), np.float64(rule.prediction),  # noqa: B023
-                np.int64(rule.alternating),
-            ))  # fmt: skip
-            self._note(blocks, n, seconds)
+            arguments = (
+                self._gpu.upload(pace_of(rule, done, n)), np.int64(n), np.float64(rule.floor),
+                np.float64(rule.prediction), np.int64(rule.alternating),
+            )  # fmt: skip
+            self._note(shape, n, self._gpu.seconds(partial(self._launch, "iterate", shape, *arguments)))
             done, count = done + n, count - n
 
-    def _next(self, count: int) -> tuple[int, int]:
-        """(blocks of the next launch, its iterations): each number of blocks is tried once, the fastest stays."""
-        if self._rates and len(self._rates) < len(self.choices) and count >= 4:
-            rate = max(self._rates.values())
-            untried = [blocks for blocks in self.choices if blocks not in self._rates]
-            return untried[0], max(4, int(rate * TRIAL))
-        return self._blocks, 4 if not self._rates else count
+    def _next(self, count: int) -> tuple[Shape, int]:
+        """(shape of the next launch, its iterations). Shapes are tried once, until they are much slower."""
+        if self._untried and count >= FEW:
+            rate = max(self._rates.values(), default=0.0)
+            return self._untried[0], max(FEW, int(rate * TRIAL))
+        return self.shape, count
 
-    def _note(self, blocks: int, count: int, seconds: float) -> None:
-        if len(self._rates) < len(self.choices) and count >= 4:
-            self._rates[blocks] = count / max(seconds, 1e-9)
-            self._blocks = max(self._rates, key=lambda each: self._rates[each])
+    def _note(self, shape: Shape, count: int, seconds: float) -> None:
+        if not self._untried or shape != self._untried[0] or count < FEW:
+            return
+        if self._warm:  # the first launch measures nothing
+            self._rates[shape] = count / max(seconds, 1e-9)
+            self.shape = max(self._rates, key=lambda each: self._rates[each])
+            del self._untried[0]
+            if self._rates[shape] < SLOW * self._rates[self.shape]:
+                self._untried.clear()
+        self._warm = True
 
-    @property
-    def choices(self) -> list[int]:
-        """Numbers of blocks that are tried: fewer wait for one another for a shorter time."""
-        most = self._gpu.multiprocessors
-        return sorted({1, *(most >> k for k in range(6) if most >> k > 1)}, reverse=True)
-
-    def _launch(self, name: str, blocks: int, *arguments: Any) -> None:
+    def _launch(self, name: str, shape: Shape, *arguments: Any) -> None:
         self._gpu.overwrite(self._gate, np.zeros(1, np.uint32))
-        self._gpu.launch(name, blocks, (self._form, *arguments, self._gate))
+        self._gpu.launch(name, shape, (self._form, *arguments, self._gate))
 
     # Results.
 
     def probabilities(self, begun: bool) -> Floats:
         """The average strategy by infoset column (before the first iteration: the start)."""
-        self._fetch("average" if begun else "plan")
+        if begun:
+            self._fetch("average")
         return super().probabilities(begun)
 
     def measure(self, begun: bool) -> Measure:
@@ -167,16 +175,22 @@ class GpuCfrState(SequenceCfrState):
         if not self.form.points:
             return super().measure(begun)
         weights: Any = np.uint64(0)
-        if self.rows is None:
-            weights = self._there["average" if begun else "plan"]
+        if begun and self.rows is None:
+            weights = self._there["average"]
         else:  # sequences of one row add up, which is left to the processor
             strategy = self.form.to_strategy(self.probabilities(begun))
             self._gpu.overwrite(self._there["trial"], strategy)
-        self._launch("measure", self._blocks, weights)
+        self._launch("measure", self.shape, weights)
         result = np.empty(2 * self.form.seats)
         self._gpu.download(self._there["result"], result)
         value, best = result[: self.form.seats], result[self.form.seats :]
         return Measure(value, best, max(0.0, float(np.sum(best - value))))
+
+
+def shapes(multiprocessors: int) -> list[Shape]:
+    """Launches that are tried: many threads for large games, few blocks for small ones, as these meet sooner."""
+    blocks = [multiprocessors >> k for k in range(6) if multiprocessors >> k > 1]
+    return [(blocks[0], THREADS), (blocks[0], THREADS // 2), *((few, THREADS) for few in (*blocks[1:], 1))]
 
 
 def _some(array: NDArray[Any]) -> NDArray[Any]:

@@ -55,16 +55,26 @@ def payoff(game, state, seat):
 
 
 @optional
-def own_view(view, memo):
-    """The view with a memo of one's own, for a thread of a GPU; a view that remembers nothing is what it is."""
-    return view
-
-
-@optional
 def prepare(game, view, state, random):
     """After the deal of a walk: the same state, with what is looked up many times worked out ahead; most games leave it
     out. random: scratch, from its second word on."""
     return state
+
+
+# On a GPU a kernel of its own deals the cards of many walks, and looks up ahead what keys will ask for.
+
+
+@optional
+def look_ahead(view, game, state, seen):
+    """Write down what keys look up in a deal; seen: uint32[Machine.looked_up]. A view that looks nothing up leaves it
+    out."""
+    return None
+
+
+@optional
+def dealt_view(view, seen):
+    """The view of one deal, which reads what was looked up."""
+    return view
 
 
 @optional
@@ -120,8 +130,30 @@ def _changing(state):
     return getattr(state.instance_class, "CHANGING", len(state))
 
 
+def keep_whole(states, at, state):
+    """Put all words of a state into a row of `states`."""
+    states[at] = state
+
+
+def kept_whole(states, at, like):
+    """The state of a row; `like` is any state of the game."""
+    return type(like)(*states[at])
+
+
+def _keep_whole(states, at, state):
+    count = len(state)
+
+    def words(states, at, state):
+        for k in range(count):
+            states[at, k] = state[k]
+
+    return words
+
+
 overloaded(keep, _keep)
 overloaded(kept, _kept)
+overloaded(keep_whole, _keep_whole)
+overloaded(kept_whole, lambda states, at, like: _BUILD[len(like)](like.instance_class))
 
 
 # One function for each number of words: Numba does not build a NamedTuple from a loop.

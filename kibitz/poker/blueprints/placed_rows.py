@@ -35,7 +35,7 @@ from kibitz.solvers.stores import Store
 BYTES = 4  # of a regret, and of a weight in the average
 PIECE = 1 << 24  # columns that are checked at a time
 DIGEST_BYTES = 32
-SAMPLINGS = ("external", "chance")
+SAMPLINGS = ("external", "outcome", "chance")
 
 
 class PlacedRows(Store):
@@ -127,7 +127,7 @@ def placed_blueprint(
     prune: a regret below 0, in chips.
     """
     if sampling not in SAMPLINGS:
-        raise SolverError(f"sampling={sampling}: choose {' or '.join(SAMPLINGS)}")
+        raise SolverError(f"sampling={sampling}: choose {', '.join(SAMPLINGS)}")
     if not prune <= 0 or (prune and sampling != "external"):
         raise SolverError(f"prune={prune:g}: give a regret below 0, with external sampling")
     layout, view = _viewed(machine, rows)

@@ -18,7 +18,7 @@ from kibitz.poker.rules.betting import BettingTree
 from kibitz.poker.rules.cards import Cards, cards_of, text_of
 from kibitz.poker.rules.rounds import EXIT, HALF, Rounds
 from kibitz.poker.rules.rows import RowLayout, RowPlan
-from kibitz.poker.rules.views import bucket_view, mixed_view, plain_view
+from kibitz.poker.rules.views import bucket_view, dealt_view, mixed_view, plain_view
 
 if TYPE_CHECKING:
     from kibitz.poker.rules.kernels.buckets import PokerView
@@ -84,10 +84,8 @@ class PokerMachine(Machine):
             self._views[buckets.digest] = RowKeys(buckets.name, bucket_view(buckets), {DIGEST: fingerprint})
         return self._views[buckets.digest]
 
-    def memo(self, keys: PokerView) -> int:
-        from kibitz.poker.rules.kernels.buckets import MOST_SEATS, SLOT_BITS
-
-        return max(1, (len(keys.memo) >> SLOT_BITS) * int(MOST_SEATS))
+    def dealt(self, keys: PokerView) -> Any:
+        return dealt_view(keys, self.game)
 
     def row_view(self, rows: RowPlan, digests: Sequence[str] | None = None) -> tuple[RowLayout, RowKeys]:
         """Rows that lie where their place and bucket say. digests: of the buckets that they were trained within."""

@@ -113,6 +113,24 @@ def mixed_view(
     return at.PokerView(np.int64(at.BUCKETS), words, narrow, wide, river, memo, start, column)
 
 
+def dealt_view(view: PokerView, game: Any) -> Any:
+    """A view of buckets for walks on a GPU, which look up all buckets of a deal at once; another view as it is."""
+    from kibitz.poker.rules.kernels import buckets as at
+    from kibitz.poker.rules.kernels.machine import BEGIN, ROUND, TURN
+
+    if view.kind < at.BUCKETS:
+        return view
+    seats, first = int(game.seats), len(game.node) if len(game.instance) == 1 else int(game.early)
+    nodes = np.concatenate([np.arange(first), game.instance[1:, BEGIN]])  # by place: one at which somebody acts
+    rounds = np.where(game.node[nodes, TURN] < 0, 0, game.node[nodes, ROUND]).astype(np.uint64)
+    start = view.start if len(view.start) > 1 else np.broadcast_to(view.start, len(rounds))
+    kinds, number = np.unique(np.stack([start, rounds], axis=1), axis=0, return_inverse=True)
+    place = (number.reshape(-1, 1) * seats).astype(np.int64)
+    if len(view.column) > 1:
+        place = np.concatenate([view.column, place], axis=1)
+    return at.DealtView(view, kinds, np.ascontiguousarray(place), np.zeros(len(kinds) * seats, np.uint32))
+
+
 def seen_cards(cards: NDArray[np.integer]) -> Words:
     """[n]  private and board cards [n, cards] as kernels take them."""
     words = np.zeros(len(cards), np.uint64)

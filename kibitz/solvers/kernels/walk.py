@@ -22,7 +22,7 @@ that (`exact`); without it what third seats did is in the weights, which is less
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,6 +51,7 @@ EXTERNAL, OUTCOME, CHANCE_ONLY = 0, 1, 2
 AT, KEY, REST = U64(0), U64(1), U64(2)  # columns of `frame`; REST: width << 32, SEAT_BIT if the seat's own, action
 HALF, SEAT_BIT, LOWER = U64(32), U64(1 << 31), U64((1 << 31) - 1)
 OTHERS, OWN, THIRD, TRIED = U64(0), U64(1), U64(2), U64(3)  # columns of `reach`
+DOWN, UP, OVER = 0, 1, 2  # phases of a walk
 VISITED = 0
 UNPRUNED = 0.05  # share of the walks that pass over nothing
 PASSED = np.inf  # the value of an action that was passed over
@@ -82,6 +83,20 @@ class Workspace(NamedTuple):
     reached: np.ndarray  # int64[1]  the iteration before which walks stopped
 
 
+class Cursor(NamedTuple):
+    """How far a walk is."""
+
+    state: Any
+    depth: np.uint64  # frames
+    others: float  # one over the probability of what was sampled, of the seat's own decisions
+    own: float
+    sampled: float
+    third: float  # of sampled moves, those of neither the seat nor the next
+    value: float
+    prune: float  # WalkOrder.prune, or 0 in a walk that passes over nothing
+    phase: np.int64
+
+
 @part
 def passed_over(store, at, a, probability, prune):
     """Whether a walk leaves an action out that may be played."""
@@ -89,94 +104,97 @@ def passed_over(store, at, a, probability, prune):
 
 
 @part
-def walk(game, view, store, mask, base, order, seat, weight, work):
-    """One walk for one seat; work.random[0] says where its random numbers begin. Returns the sampled value."""
-    mode = order.mode
-    next_seat = (seat + ONE) % order.players
-    random, count, reach = work.random, work.count, work.reach
-    depth = NONE
-    others = real(1.0)
-    own = real(1.0)
-    sampled = real(1.0)
-    third = real(1.0)  # of sampled moves, those of neither the seat nor the next
-    value = real(0.0)
-    state = prepare(game, view, deal(game, random), random)
+def begun(order, state, random):
+    """A walk that is about to begin. random: where its random numbers go on after the deal."""
     prune = 0.0
-    if order.prune < 0.0 and mode == EXTERNAL and next_unit(random) >= UNPRUNED:
+    if order.prune < 0.0 and order.mode == EXTERNAL and next_unit(random) >= UNPRUNED:
         prune = order.prune
-    while True:
-        while True:  # down, to the end
-            mover = turn(game, state)
-            if mover == END:
-                value = real(payoff(game, state, seat))
-                break
-            if mover == CHANCE:
-                state = draw(game, state, random)
-                continue
+    one = real(1.0)
+    return Cursor(state, NONE, one, one, one, one, real(0.0), prune, DOWN)
+
+
+@part
+def step(game, view, store, mask, base, order, seat, weight, work, cursor):
+    """One step of a walk: down past a decision; at an end, or after it, up to an action that is still to be tried.
+
+    Threads of a GPU take steps in step, however far each is in its walk.
+    """
+    state, depth, others, own, sampled, third, value, prune, phase = cursor
+    mode = order.mode
+    random, count, reach = work.random, work.count, work.reach
+    moves = False  # whether action a follows
+    a = NONE
+    if phase == DOWN:
+        mover = turn(game, state)
+        if mover == END:
+            value = real(payoff(game, state, seat))
+            phase = UP
+        elif mover == CHANCE:
+            state = draw(game, state, random)
+        else:
+            moves = True
             count[VISITED] += 1
             actions = U64(width(game, state))
             probability = work.space[depth + depth]
             if mask.kind != FREE and fixed(game, mask, state, mover, seat):
                 strategy(base, game, state, actions, probability)
-                state = after(game, state, choose(probability, actions, next_unit(random)))
-                continue
-            row = key(game, view, state)
-            at = locate(store, row, order.evict, count)
-            matched(store, at, actions, probability)
-            who = U64(mover)
-            mine = who == seat
-            if not mine and mode != CHANCE_ONLY:
-                if mode == EXTERNAL and who == next_seat:
-                    add_average(store, at, actions, weight / third, probability)
                 a = choose(probability, actions, next_unit(random))
-                sampled *= probability[a]
-                if order.exact and who != next_seat:
-                    third *= probability[a]
-                state = after(game, state, a)
-                continue
-            if mine and mode != EXTERNAL:
-                add_average(store, at, actions, weight * own / sampled, probability)
-            keep(work.states, depth, state)
-            work.frame[depth, AT] = at
-            work.frame[depth, KEY] = row
-            reach[depth, THIRD] = third
-            if mode != EXTERNAL:  # there both stay 1
-                reach[depth, OTHERS] = others
-                reach[depth, OWN] = own
-            values = work.space[depth + depth + ONE]
-            a = NONE
-            if mode == OUTCOME:
-                tried = work.space[U64(len(work.space)) - ONE]
-                open_actions = 0
-                for b in range(actions):
-                    values[b] = 0.0
-                    if is_open(store, at, b):
-                        open_actions += 1
-                for b in range(actions):
-                    tried[b] = 0.0
-                    if is_open(store, at, b):
-                        tried[b] = order.explore / open_actions + (1.0 - order.explore) * probability[b]
-                a = choose(tried, actions, next_unit(random))
-                reach[depth, TRIED] = tried[a]
-                others /= tried[a]
-                sampled *= tried[a]
-                own *= probability[a]
             else:
-                while not is_open(store, at, a) or passed_over(store, at, a, probability, prune):
-                    values[a] = PASSED if is_open(store, at, a) else 0.0
-                    a += ONE
-                if mode == CHANCE_ONLY:
-                    if mine:
+                row = key(game, view, state)
+                at = locate(store, row, order.evict, count)
+                matched(store, at, actions, probability)
+                who = U64(mover)
+                mine = who == seat
+                if not mine and mode != CHANCE_ONLY:
+                    next_seat = seat + ONE if seat + ONE < order.players else NONE
+                    if mode == EXTERNAL and who == next_seat:
+                        add_average(store, at, actions, weight / third, probability)
+                    a = choose(probability, actions, next_unit(random))
+                    sampled *= probability[a]
+                    if order.exact and who != next_seat:
+                        third *= probability[a]
+                else:
+                    if mine and mode != EXTERNAL:
+                        add_average(store, at, actions, weight * own / sampled, probability)
+                    keep(work.states, depth, state)
+                    work.frame[depth, AT] = at
+                    work.frame[depth, KEY] = row
+                    reach[depth, THIRD] = third
+                    if mode != EXTERNAL:  # there both stay 1
+                        reach[depth, OTHERS] = others
+                        reach[depth, OWN] = own
+                    values = work.space[depth + depth + ONE]
+                    if mode == OUTCOME:
+                        tried = work.space[U64(len(work.space)) - ONE]
+                        open_actions = 0
+                        for b in range(actions):
+                            values[b] = 0.0
+                            if is_open(store, at, b):
+                                open_actions += 1
+                        for b in range(actions):
+                            tried[b] = 0.0
+                            if is_open(store, at, b):
+                                tried[b] = order.explore / open_actions + (1.0 - order.explore) * probability[b]
+                        a = choose(tried, actions, next_unit(random))
+                        reach[depth, TRIED] = tried[a]
+                        others /= tried[a]
+                        sampled *= tried[a]
                         own *= probability[a]
                     else:
-                        others *= probability[a]
-            work.frame[depth, REST] = actions << HALF | (SEAT_BIT if mine else NONE) | a
-            depth += ONE
-            state = after(game, state, a)
-        while True:  # up, to an action that is still to be tried
-            if depth == NONE:
-                settle(store)
-                return value
+                        while not is_open(store, at, a) or passed_over(store, at, a, probability, prune):
+                            values[a] = PASSED if is_open(store, at, a) else 0.0
+                            a += ONE
+                        if mode == CHANCE_ONLY:
+                            if mine:
+                                own *= probability[a]
+                            else:
+                                others *= probability[a]
+                    work.frame[depth, REST] = actions << HALF | (SEAT_BIT if mine else NONE) | a
+                    depth += ONE
+    if phase == UP:
+        if depth == NONE:
+            phase = OVER
+        else:
             top = depth - ONE
             probability = work.space[top + top]
             values = work.space[top + top + ONE]
@@ -193,43 +211,86 @@ def walk(game, view, store, mask, base, order, seat, weight, work):
                 while a < actions and (not is_open(store, at, a) or passed_over(store, at, a, probability, prune)):
                     values[a] = PASSED if is_open(store, at, a) else 0.0
                     a += ONE
-                if a < actions:
-                    work.frame[top, REST] = (rest & ~LOWER) | a
-                    third = reach[top, THIRD]
-                    if mode == CHANCE_ONLY:
-                        others = reach[top, OTHERS]
-                        own = reach[top, OWN]
-                        if mine:
-                            own *= probability[a]
-                        else:
-                            others *= probability[a]
-                    state = after(game, kept(work.states, top, state), a)
-                    break
-            depth = top
-            if mine and mask.kind == FREE:
-                level(game, view, kept(work.states, top, state), values)
-            value = real(0.0)
-            for b in range(actions):
-                if values[b] != PASSED:
-                    value += probability[b] * values[b]
-            if prune < 0.0:
-                for b in range(actions):
-                    if values[b] == PASSED:
-                        values[b] = value
-            if mine:
-                if mode != EXTERNAL:
+                moves = a < actions
+            if moves:
+                work.frame[top, REST] = (rest & ~LOWER) | a
+                third = reach[top, THIRD]
+                if mode == CHANCE_ONLY:
                     others = reach[top, OTHERS]
-                add_regret(store, at, work.frame[top, KEY], actions, others, values, value, order.evict, count)
+                    own = reach[top, OWN]
+                    if mine:
+                        own *= probability[a]
+                    else:
+                        others *= probability[a]
+                state = kept(work.states, top, state)
+                phase = DOWN
+            else:
+                depth = top
+                if mine and mask.kind == FREE:
+                    level(game, view, kept(work.states, top, state), values)
+                value = real(0.0)
+                for b in range(actions):
+                    if values[b] != PASSED:
+                        value += probability[b] * values[b]
+                if prune < 0.0:
+                    for b in range(actions):
+                        if values[b] == PASSED:
+                            values[b] = value
+                if mine:
+                    if mode != EXTERNAL:
+                        others = reach[top, OTHERS]
+                    add_regret(store, at, work.frame[top, KEY], actions, others, values, value, order.evict, count)
+    if moves:
+        state = after(game, state, a)
+    return Cursor(state, depth, others, own, sampled, third, value, prune, phase)
+
+
+@part
+def walk(game, view, store, mask, base, order, seat, weight, work):
+    """One walk for one seat; work.random[0] says where its random numbers begin. Returns the sampled value."""
+    random = work.random
+    cursor = begun(order, prepare(game, view, deal(game, random), random), random)
+    while cursor.phase != OVER:
+        cursor = step(game, view, store, mask, base, order, seat, weight, work, cursor)
+    settle(store)
+    return cursor.value
+
+
+@small_part
+def which_walk(order, first, i):
+    """(iteration, seat) of the i-th walk from iteration `first` on."""
+    walkers = NONE
+    for seat in range(order.players):
+        walkers += (order.seats >> seat) & ONE
+    nth = U64(i) % walkers
+    walker = NONE
+    for seat in range(order.players):
+        if (order.seats >> seat) & ONE:
+            if nth == NONE:
+                walker = seat
+            nth -= ONE
+    return first + np.int64(U64(i) // walkers), walker
+
+
+@small_part
+def seed_of_walk(order, t, seat):
+    """Where the random numbers of a seat's walk begin."""
+    return mix(mix(U64(order.seed) + GOLDEN) ^ mix(U64(t) * GOLDEN + seat + ONE))
+
+
+@small_part
+def weight_of(order, t):
+    """What iteration t counts in the average."""
+    return real(t + 1) if order.linear else real(1.0)
 
 
 @small_part  # a call of its own costs a tenth of the time in games as small as Leduc
 def walk_once(game, view, store, mask, base, order, t, work):
     """Iteration t: a walk for each of the seats."""
-    weight = real(t + 1) if order.linear else real(1.0)
     for seat in range(order.players):
         if (order.seats >> seat) & ONE:
-            work.random[0] = mix(mix(U64(order.seed) + GOLDEN) ^ mix(U64(t) * GOLDEN + seat + ONE))
-            walk(game, view, store, mask, base, order, seat, weight, work)
+            work.random[0] = seed_of_walk(order, t, seat)
+            walk(game, view, store, mask, base, order, seat, weight_of(order, t), work)
 
 
 @part

@@ -22,9 +22,8 @@ from kibitz.cards.kernels.ranking import value_of, with_card
 from kibitz.core.devices import by_device
 from kibitz.core.jit import FOUR, ONE, THREE, TWO, U64, kernel, part
 from kibitz.core.random import GOLDEN, NONE
-from kibitz.games.kernels.dispatch import register
 
-RAW, ISOMORPHIC, RANKS, BUCKETS, OWN = 0, 1, 2, 3, 4  # kinds of views; OWN: buckets, with the memo of a GPU's thread
+RAW, ISOMORPHIC, RANKS, BUCKETS = 0, 1, 2, 3  # kinds of views
 MOST_ROUNDS = 4  # of a definition
 NOWHERE = U64(0xFFFFFFFFFFFFFFFF)
 
@@ -38,7 +37,6 @@ HEAD = int(PLACE) + 52
 NARROW, WIDE, RIVER, COUNTED = U64(0), U64(1), U64(2), U64(3)  # how a round's buckets are kept
 SLOT_BITS = 9
 SLOT_SHIFT = U64(64 - SLOT_BITS)
-MOST_SEATS = U64(10)  # of a definition
 
 SIX, EIGHT, THIRTEEN, CARDS, HALF = U64(6), U64(8), U64(13), U64(52), U64(32)
 M6, M13, M32 = U64(63), U64(0x1FFF), U64(0xFFFFFFFF)
@@ -59,13 +57,27 @@ class PokerView(NamedTuple):
     column: np.ndarray  # int64[P, n]  the first column of the rows of a place and seat; one entry: they are hashed
 
 
+class DealtView(NamedTuple):
+    """A view of buckets on a GPU. A walk's buckets are looked up when its cards are dealt: for each kind of buckets and
+    round in which somebody sees through them, those of all seats."""
+
+    view: PokerView
+    kinds: np.ndarray  # uint64[K, 2]  where the numbers of some buckets begin in `words`, and a round
+    place: np.ndarray  # int64[P, n + 1]  as `column`, and last the first of `seen` for the place; or [P, 1], that alone
+    seen: np.ndarray  # uint32[K n]  of a deal
+
+
+@part
+def seen_through(view, first):
+    """A view whose numbers begin at `first`."""
+    words = view.words[first:]
+    return PokerView(view.kind, words, view.narrow, view.wide, view.river, view.memo, view.start, view.column)
+
+
 @part
 def at_place(view, place):
     """What a place of the betting sees through."""
-    if len(view.start) == 1:
-        return view
-    words = view.words[view.start[place] :]
-    return PokerView(view.kind, words, view.narrow, view.wide, view.river, view.memo, view.start, view.column)
+    return view if len(view.start) == 1 else seen_through(view, view.start[place])
 
 
 @part
@@ -188,55 +200,20 @@ def _found_apart(view, cards, level):
 found_apart = by_device(_found_apart, found_bucket, found_bucket)
 
 
-def _slot(view, memo, cards, seat):
-    """Where a bucket may be remembered."""
-    return memo + ((cards * GOLDEN) >> SLOT_SHIFT)
-
-
-def _slot_of_thread(view, memo, cards, seat):
-    if view.kind != OWN:
-        return memo + ((cards * GOLDEN) >> SLOT_SHIFT)
-    return (memo >> U64(SLOT_BITS)) * MOST_SEATS + seat  # a thread of a GPU remembers one deal
-
-
-slot_of = by_device(_slot, _slot_of_thread)
-
-
-def own_view(view, memo):
-    kind = OWN if view.kind == BUCKETS else view.kind
-    return PokerView(kind, view.words, view.narrow, view.wide, view.river, memo, view.start, view.column)
-
-
-register(PokerView, own_view)
-
-
 @part
-def bucket_of(view, cards, level, seat):
+def bucket_of(view, cards, level):
     """The bucket of what a seat sees in a round."""
     memo = view.words[ROUNDS + EIGHT * level + MEMO]
     if memo == NOWHERE:
         return found_apart(view, cards, level)
     bucket_bits = view.words[BITS]
-    slot = slot_of(view, memo, cards, seat)
+    slot = memo + ((cards * GOLDEN) >> SLOT_SHIFT)
     entry = view.memo[slot]
     if entry >> bucket_bits == cards:
         return entry & ((ONE << bucket_bits) - ONE)
     bucket = found_apart(view, cards, level)
     view.memo[slot] = cards << bucket_bits | bucket
     return bucket
-
-
-@part
-def remembers(view, level):
-    """Whether buckets of a round are remembered: they and the cards have to fit into one word."""
-    return view.words[ROUNDS + EIGHT * level + MEMO] != NOWHERE
-
-
-@part
-def remembered(view, level, seat):
-    """The bucket that a thread of a GPU has looked up before (`own_view`)."""
-    slot = slot_of(view, view.words[ROUNDS + EIGHT * level + MEMO], NONE, seat)
-    return view.memo[slot] & ((ONE << view.words[BITS]) - ONE)
 
 
 # How far ahead a hand is in the last round
@@ -336,5 +313,5 @@ def river_number(words, cards):
 def buckets(view, cards, level, out):
     """The buckets of what seats see in a round: cards, out uint64[N]."""
     for i in range(len(cards)):
-        out[i] = bucket_of(view, cards[i], U64(level), NONE)
+        out[i] = bucket_of(view, cards[i], U64(level))
 

@@ -23,18 +23,19 @@ from kibitz.core.devices import by_device
 from kibitz.core.jit import FOUR, ONE, THREE, TWO, U64, kernel
 from kibitz.core.jit import part as piece
 from kibitz.core.random import GOLDEN, NONE, mix, next_below
-from kibitz.games.kernels.dispatch import register
+from kibitz.games.kernels.dispatch import register, stub
 from kibitz.games.kernels.machine import key as machine_key
 from kibitz.poker.rules.kernels.buckets import (
     BUCKETS,
     ISOMORPHIC,
-    OWN,
     RANKS,
     RAW,
+    DealtView,
+    PokerView,
     at_place,
     bucket_of,
-    remembered,
-    remembers,
+    found_apart,
+    seen_through,
 )
 from kibitz.solvers.kernels.players import play_deals
 from kibitz.solvers.kernels.walk import walk_all
@@ -241,18 +242,49 @@ def joined(seen, node):
     return hashed if hashed else ONE
 
 
-def _bucket_at(game, view, state, seat, number):
-    """The bucket of a seat's hand in a round."""
-    return bucket_of(view, seen_cards(game, state, seat, number), number, seat)
+@stub
+def row_key(view, game, state):
+    """Which row the seat to move reads."""
 
 
-def _bucket_at_once(game, view, state, seat, number):
-    if view.kind == OWN and len(view.start) == 1 and remembers(view, number):  # the deal was prepared
-        return remembered(view, number, seat)
-    return bucket_of(view, seen_cards(game, state, seat, number), number, seat)
+def key_of(view, game, state):
+    at = state.node & LOWER
+    seat, number = U64(game.node[at, TURN]), U64(game.node[at, ROUND])
+    if view.kind >= BUCKETS:
+        place = place_of(game, state.node)
+        bucket = bucket_of(at_place(view, place), seen_cards(game, state, seat, number), number)
+        if len(view.column) > 1:
+            begin = U64(view.column[place, seat]) + U64(game.node[at, OFFSET])
+            return begin + bucket * U64(game.node[at, STRIDE]) + ONE
+        return bucket_key(bucket, spot_of(game, state.node))
+    return joined(sight(game, view, state, seat, number), spot_of(game, state.node))
 
 
-bucket_at = by_device(_bucket_at, _bucket_at_once)
+def dealt_key(view, game, state):
+    at = state.node & LOWER
+    seat = U64(game.node[at, TURN])
+    place = view.place[place_of(game, state.node)]
+    last = U64(len(place)) - ONE
+    bucket = U64(view.seen[U64(place[last]) + seat])
+    if last:
+        return U64(place[seat]) + U64(game.node[at, OFFSET]) + bucket * U64(game.node[at, STRIDE]) + ONE
+    return bucket_key(bucket, spot_of(game, state.node))
+
+
+def look_ahead(view, game, state, seen):
+    for k in range(U64(len(view.kinds))):
+        through = seen_through(view.view, view.kinds[k, NONE])
+        number = view.kinds[k, ONE]
+        for seat in range(game.seats):
+            seen[k * game.seats + seat] = found_apart(through, seen_cards(game, state, seat, number), number)
+
+
+def dealt_view(view, seen):
+    return DealtView(view.view, view.kinds, view.place, seen)
+
+
+register(PokerView, row_key=key_of)
+register(DealtView, look_ahead, dealt_view, row_key=dealt_key)
 
 
 # The machine
@@ -300,16 +332,7 @@ def after(game, state, action):
 
 
 def key(game, view, state):
-    at = state.node & LOWER
-    seat, number = U64(game.node[at, TURN]), U64(game.node[at, ROUND])
-    if view.kind >= BUCKETS:
-        place = place_of(game, state.node)
-        bucket = bucket_at(game, at_place(view, place), state, seat, number)
-        if len(view.column) > 1:
-            begin = U64(view.column[place, seat]) + U64(game.node[at, OFFSET])
-            return begin + bucket * U64(game.node[at, STRIDE]) + ONE
-        return bucket_key(bucket, spot_of(game, state.node))
-    return joined(sight(game, view, state, seat, number), spot_of(game, state.node))
+    return row_key(view, game, state)
 
 
 def payoff(game, state, seat):
@@ -344,7 +367,7 @@ def payoff(game, state, seat):
                 tied |= ONE << other
                 winners += 1.0
     if alike and winners <= 2.0:  # one pot, and no rounding: what the loop below comes to
-        return -mine if better else total / winners - mine
+        return -mine if better else (total if winners == 1.0 else total * 0.5) - mine
     won = below = 0.0
     while below < mine:  # the pots that the seat has paid into, the lowest first
         level = mine
@@ -371,24 +394,7 @@ def part(game, state):
     return np.int64(game.node[state.node & LOWER, ROUND])
 
 
-def _nothing(game, view, state):
-    """A processor looks up the buckets that it comes to."""
-    return None
-
-
-def _all_buckets(game, view, state):
-    """Threads of a GPU that run in step do best to look up all buckets of a deal at once."""
-    if view.kind == OWN and len(view.start) == 1:
-        for number in range(U64(len(game.board)) - ONE):
-            for seat in range(game.seats):
-                bucket_of(view, seen_cards(game, state, seat, number), number, seat)
-
-
-prepare_buckets = by_device(_nothing, _all_buckets)
-
-
 def prepare(game, view, state, random):
-    prepare_buckets(game, view, state)
     order = order_of(game, state, random)
     return PokerState(state.node, state.a, state.b, state.c, state.d, state.e, state.f, order)
 
