@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 
 from kibitz.bench.bench_gpu_exact import EXACT, exactly, killed
+from kibitz.bench.bench_gpu_poker import bench_poker, poker_markdown
+from kibitz.bench.bench_gpu_trees import bench_trees, trees_markdown
 from kibitz.core.errors import KibitzError, SolverError
 from kibitz.report.tables import section
 
@@ -35,6 +37,7 @@ CPU_THREADS, CPU_SECONDS = 2, 4.0
 BLOCK_SECONDS = 0.5  # of a launch that is timed
 KILLED = "killed"  # the name of what is left of a training that was killed
 WAIT = 600.0  # seconds for all checks
+QUICK = 5.0  # seconds a game: below, other figures are taken of fewer endgames and iterations too
 
 
 @dataclass(frozen=True)
@@ -181,11 +184,14 @@ def bench_gpu(
     compared: bool = True,
     wait: float = WAIT,
     boards: bool = True,
+    trees: bool = True,
+    poker: bool = True,
 ) -> dict[str, Any]:
     """Check, then measure; returns what the JSON file holds.
 
     compared: whether the processor is timed too. wait: seconds after which a check that is not done counts as late.
     boards: whether public chance sampling is measured as well.
+    trees: CFR on game trees too. poker: poker with all hands too.
     """
     from kibitz.solvers.gpu import GpuWalks, gpu
 
@@ -240,6 +246,10 @@ def bench_gpu(
 
             result["boards"] = bench_boards(seconds, keep, compared)
             keep("boards: done")
+        if trees:
+            bench_trees(seconds / 10, keep, compared=compared, into=result.setdefault("trees", {}))
+        if poker:
+            bench_poker(keep, result.setdefault("poker", {}), seconds < QUICK)
     finally:
         for child in children:
             child.kill()
@@ -255,10 +265,11 @@ def gpu_markdown(result: dict[str, Any]) -> list[str]:
     for of in result["rates"].values():
         cpu, ratio = (f"{of['cpu'] / 1e6:,.1f}", f"{of['ratio']:,.0f}x") if "cpu" in of else ("-", "-")
         lines.append(f"| `{of['game']}` | {of['rows']:,} | {of['decisions'] / 1e6:,.0f} | {cpu} | {ratio} |")
-    return section(
+    walks = section(
         "Speed of training on a GPU", f"External sampling on one {result['machine']['gpu']}. Before anything was "
         f"timed, training of {len(result['checks'])} games was compared with the same training on the CPU.", lines,
-    ) + sampled  # fmt: skip
+    )  # fmt: skip
+    return [*walks, *sampled, *trees_markdown(result), *poker_markdown(result.get("poker"))]
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "gpu.md"
@@ -360,6 +371,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--measured", default=",".join((*EXACT, KILLED)), help="what is measured exactly")
     parser.add_argument("--alone", action="store_true", help="do not time the processor")
     parser.add_argument("--no-boards", action="store_true", help="do not measure public chance sampling")
+    parser.add_argument("--no-trees", action="store_true", help="leave out CFR on game trees")
+    parser.add_argument("--no-poker", action="store_true", help="leave out poker with all hands")
     parser.add_argument("--wait", type=float, default=WAIT, help="seconds after which a check counts as late")
     of = parser.parse_args(arguments)
     if of.check or of.exact or of.cpu:
@@ -370,7 +383,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     names = [[name for name in text.split(",") if name] for text in (of.checks, of.timed, of.measured)]
     try:
         bench_gpu(of.seconds, of.json, checks=names[0], timed=names[1], exact=names[2], compared=not of.alone,
-                  wait=of.wait, boards=not of.no_boards)  # fmt: skip
+                  wait=of.wait, boards=not of.no_boards, trees=not of.no_trees, poker=not of.no_poker)  # fmt: skip
     except KibitzError as error:
         sys.exit(f"error: {error}")
 

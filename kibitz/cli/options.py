@@ -109,6 +109,12 @@ DEVICE_HELP = f"cpu, or gpu ({GPU_NEEDS}) for poker with hand buckets, such as p
 Device = Annotated[str, option("--device", "DEVICE", DEVICE_HELP, check=_device)]
 SAMPLED_HELP = f"cpu, or gpu ({GPU_NEEDS}) for experts that are solved on sampled boards or hands."
 StitchDevice = Annotated[str, option("--device", "DEVICE", SAMPLED_HELP, check=_device)]
+SolveDevice = Annotated[
+    str,
+    option("--device", "DEVICE", f"cpu, or gpu ({GPU_NEEDS}) for CFR on a game's tree, for two-player poker with all "
+           "hands, and for poker with hand buckets, such as percentile(8). Either resumes what the other began.",
+           check=_device),
+]  # fmt: skip
 TrainDevice = Annotated[
     str, option("--device", "DEVICE", f"cpu, or gpu ({GPU_NEEDS}). Either resumes what the other began.", check=_device)
 ]

@@ -30,12 +30,12 @@ from kibitz.cli.common import (
 )
 from kibitz.cli.options import (
     CheckpointEvery,
-    Device,
     Iterations,
     MaxInfosets,
     ProfileOut,
     Quiet,
     Seconds,
+    SolveDevice,
     Until,
     argument,
     checked,
@@ -96,7 +96,7 @@ def solve(
     threads: Annotated[
         int | None, number("--threads", "N", "Cores to use; same result, except by mccfr. Default: as many as help.")
     ] = None,
-    device: Device = "cpu",
+    device: SolveDevice = "cpu",
     out: ProfileOut = None,
     checkpoint: Annotated[Path | None, option("--checkpoint", "DIR", "Save the run here from time to time.")] = None,
     checkpoint_every: CheckpointEvery = 30.0,
@@ -228,11 +228,9 @@ def _check(order: SolveOrder) -> None:
 
     run = order.request.run
     if run.device != "cpu":
-        from kibitz.poker.bucketed.device import Device as ArrayDevice
+        from kibitz.core.gpu import require
 
-        if order.request.abstraction is None:
-            raise SolverError("--device gpu is for poker in buckets: name them, as --abstraction 'percentile(8)'")
-        ArrayDevice(run.device)  # refused at once where there is none
+        require(run.device)  # refused at once where there is none
     check_artefact(order.out, "--out", "profile")
     check_file(order.plot, "--plot", ENDINGS)
     check_file(order.log, "--log", (".jsonl", ".json"))
@@ -281,17 +279,21 @@ def known(solver: str) -> str:
 
 
 def compiled(solver: str, watch: Watch, subject: Tree | CompactForm | None = None, device: str = "cpu") -> str | None:
-    """Compile what a solver runs, on a tiny game, so that the clock of the run measures the run. Sampling on a GPU has
-    code for each game, which its solver compiles.
+    """Compile what a solver runs, on a tiny game, so that the clock of the run measures the run.
+
+    What runs on a GPU is compiled when a run is set up, before its clock.
 
     Returns the solver; None for "auto", which does not know yet what it will be.
     """
     from kibitz.core.spec import parse
+    from kibitz.forms.protocol import GpuForm
     from kibitz.games.tree import Tree
     from kibitz.solvers import run
 
     if parse(solver).name == "auto" and not parse(solver).args:
         return None
+    if device != "cpu" and isinstance(subject, Tree | GpuForm):
+        return solver
     watch.phase("loading compiled code")
     if run.samples(solver):
         if device != "cpu":

@@ -21,7 +21,7 @@ from kibitz.core.errors import GameError, SolverError
 from kibitz.forms.abstraction import abstract_game, abstraction
 from kibitz.forms.choice import form_for, needs_tree
 from kibitz.forms.profile import Profile
-from kibitz.forms.protocol import CompactForm, Form
+from kibitz.forms.protocol import CompactForm, Form, GpuForm
 from kibitz.forms.sequence import form_of
 from kibitz.games import Game
 from kibitz.games import game as make_game
@@ -94,7 +94,7 @@ def resolve(
             form_of(subject) if isinstance(subject, Tree) else subject,
             subject if isinstance(subject, Tree) else None, form, small,
         )  # fmt: skip
-    if device != "cpu" and not form.abstraction:
+    if device != "cpu" and not form.abstraction and not isinstance(form, GpuForm):
         raise SolverError(plugin.wrong_device(device))
     return Problem(form, None if is_form or form.game is not None else _tree(game), form)
 

@@ -4,6 +4,7 @@ A *form* is what solvers see of a game: sequences, and the payoff operator betwe
 
     Form            identity and sizes: profiles, checkpoints and messages ask no more
     CfrForm         can be solved by CFR
+    GpuForm         can be solved by CFR on a GPU too
     GradientForm    has plans, gradients and best responses: lp, egt, smoothing, fp, and exact measures
     SampledForm     is solved by sampling its chance alone, because a sum over all of it takes too long
     CompactForm     was made from the rules, without a tree, and describes itself
@@ -189,6 +190,13 @@ class CfrForm(Form, Protocol):
     """A form on which CFR runs."""
 
     def cfr_state(self, rows: Any, start: Floats | None) -> CfrState: ...
+
+
+@runtime_checkable
+class GpuForm(CfrForm, Protocol):
+    """A form on which CFR runs on a GPU as well."""
+
+    def gpu_cfr_state(self, rows: Any, start: Floats | None) -> CfrState: ...
 
 
 @runtime_checkable

@@ -44,6 +44,12 @@ class SequenceForm(Treeplexes):
         """Where CFR keeps its numbers."""
         return SequenceCfrState(self, rows, start)
 
+    def gpu_cfr_state(self, rows: RowMap | None, start: Floats | None) -> SequenceCfrState:
+        """The same on a GPU."""
+        from kibitz.forms.gpu.state import GpuCfrState
+
+        return GpuCfrState(self, rows, start)
+
     def constraints(self, seat: int) -> tuple[Any, Floats]:
         """E and e of a seat in the linear program."""
         return programme.constraints(self, seat)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from kibitz.core import spec as specs
 from kibitz.core.errors import SolverError, SpecError
 from kibitz.forms.choice import form_for
-from kibitz.forms.protocol import Form, GradientForm, MovingRows
+from kibitz.forms.protocol import Form, GpuForm, GradientForm, MovingRows
 from kibitz.games.tree import Tree
 
 __all__ = ["SOLVERS", "RunOptions", "Solver", "Task", "make"]
@@ -38,6 +38,9 @@ SOLVERS: dict[str, tuple[str, str]] = {
     "auto": ("kibitz.solvers.auto:auto", "lp where it is exact and quick, else a CFR variant"),
 }
 
+# Those that also run on a GPU, on the form of a game's tree.
+ON_GPU = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pdcfr+", "pcfr+", "auto")
+
 
 @dataclass(frozen=True)
 class RunOptions:
@@ -47,8 +50,10 @@ class RunOptions:
                 in it is never overwritten: it is refused, or, if it came while this one was running, this one is saved
                 beside it as NAME-2 with a warning. A save that fails is a warning, and the run continues
     resume      continue from the checkpoint
-    device      "gpu" (needs kibitz[gpu13], or kibitz[gpu12] for CUDA 12): of `solve` for poker in perfect-recall
-                buckets, such as percentile(8); of `train` for games with compiled rules or a tree
+    device      "gpu" (needs kibitz[gpu13], or kibitz[gpu12] for CUDA 12): of `solve` for CFR on a game's tree (solver
+                "auto" then takes the GPU where it is faster) and for poker in perfect-recall buckets, such as
+                percentile(8); of `train` for games with compiled rules or a tree. Either device resumes what the other
+                began
     progress    True shows a progress bar, False none; default: in notebooks (where IPython is the kernel) only. Or a
                 function: `solve` calls it with each Evaluation, `train` with a Progress a few times a second
     """
@@ -80,6 +85,7 @@ class Task:
     start: NDArray[np.float64] | None = None  # probabilities by infoset column to start from; None: uniform
     seed: int = 0
     threads: int = 1
+    device: str = "cpu"  # of solvers that choose it; other forms are on theirs already
 
     @property
     def gradients(self) -> GradientForm:
@@ -115,6 +121,9 @@ def make(text: str, task: Task) -> Solver:
         raise specs.unknown("solver", spec.name, SOLVERS)
     if task.rows is not None and task.rows.form.tree_digest != task.form.tree_digest:
         raise SolverError("the rows were made for another game: make them with row_map of this game's form")
+    if task.device != "cpu" and isinstance(task.form, GpuForm) and spec.name not in ON_GPU:
+        raise SolverError(f"{spec.name} runs on the processor's cores alone: leave device={task.device} (--device "
+                          f"{task.device}) out, or take one of {', '.join(ON_GPU)}")
     module, name = SOLVERS[spec.name][0].split(":")
     start: Any = specs.call(getattr(importlib.import_module(module), name), spec)
     solver: Solver = start(task, str(spec))

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError, SpecError
 from kibitz.forms.choice import without_gradients
-from kibitz.forms.protocol import CfrForm
+from kibitz.forms.protocol import CfrForm, GpuForm
 from kibitz.solvers import Task, check
 
 if TYPE_CHECKING:
     from kibitz.forms.kernels.cfr import Rule
-    from kibitz.forms.protocol import Measure
+    from kibitz.forms.protocol import CfrState, Measure
 
 Floats = NDArray[np.float64]
 Make = Callable[[Task, str], "Cfr"]
@@ -82,6 +82,13 @@ def pcfr_plus(updates: str = "alternating", averaging: str = "quadratic", delay:
     return _rule(updates, averaging, delay, floor=0.0, prediction=1.0)
 
 
+def _state(task: Task, form: CfrForm) -> CfrState:
+    """Where a run keeps its numbers. Other forms than that of a tree know of their device."""
+    if task.device == "gpu" and isinstance(form, GpuForm):
+        return form.gpu_cfr_state(task.rows, task.start)
+    return form.cfr_state(task.rows, task.start)
+
+
 class Cfr:
     """Regret matching in every row. `probabilities` is the average strategy, which converges in two-player
     zero-sum games with perfect recall; elsewhere it is a strong heuristic without a promise.
@@ -96,7 +103,7 @@ class Cfr:
         self.task, self.spec, self.rule, self.iteration = task, spec, rule, 0
         if not isinstance(task.form, CfrForm):
             raise SolverError(without_gradients(task.form))
-        self.cfr_state = task.form.cfr_state(task.rows, task.start)
+        self.cfr_state = _state(task, task.form)
 
     @property
     def state(self) -> dict[str, NDArray[Any]]:

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from kibitz.core.compiling import clock
 from kibitz.core.errors import Interrupted, SolverError
+from kibitz.core.gpu import require
 from kibitz.core.loop import check_stops, in_blocks, interruptible
 from kibitz.core.resources import cores
 from kibitz.core.spec import parse
 from kibitz.forms.choice import form_for
 from kibitz.forms.problem import probabilities_of, resolve
 from kibitz.forms.profile import Profile
-from kibitz.forms.protocol import Form, MovingRows
+from kibitz.forms.protocol import Form, GpuForm, MovingRows
 from kibitz.forms.sequence import normalise
 from kibitz.games import Game
 from kibitz.games.tree import Tree
@@ -125,8 +126,11 @@ def carry_out(request: SolveRequest, state: RunState) -> Result:
     form = problem.form
     # Sampling on several threads is not reproducible: only those who ask for it get it.
     threads = 1 if request.threads is None and walking else _threads(form, request.threads)
+    if isinstance(form, GpuForm):
+        require(run.device)
     solver = make(
-        request.solver, Task(problem.tree, form, request.rows, _first(form, request.start, seed), seed, threads)
+        request.solver,
+        Task(problem.tree, form, request.rows, _first(form, request.start, seed), seed, threads, run.device),
     )
     if until is not None and not measured(solver):
         raise SolverError(f"{solver.spec} does not compute NashConv, so it cannot stop at a target: give iterations "

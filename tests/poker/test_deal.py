@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from dataclasses import fields
 from fractions import Fraction
 from itertools import combinations, permutations
 from math import comb, factorial
@@ -14,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examples import examples
+from kibitz.cards.boards import renamings
 from kibitz.core.errors import GameError
-from kibitz.poker.exact.deal import deal, deck_of, least_classes
+from kibitz.poker.endgames.subgame import rounds_left
+from kibitz.poker.exact.deal import _round, deal, deal_on, deck_of, least_classes
 from kibitz.poker.rules.acpc import RANKED, Definition
 from kibitz.poker.rules.rules import strength, text_of
 
@@ -268,6 +271,29 @@ def test_holdem_has_169_hands_and_1286792_on_the_flop():
         c = made.find(1, one)
         assert made.find(1, two) == c
         assert made.find(0, one[:4]) == made.rounds[1].up[c]
+
+
+@pytest.mark.parametrize("name", [name for name in DECKS if any(DECKS[name][3])])
+def test_boards_that_lie_there_are_dealt_all_at_once(name):
+    """As if board by board: with one renaming, which leaves all as it is."""
+    whole = definition(*DECKS[name])
+    d = rounds_left(whole, next(level for level, cards in enumerate(whole.board) if cards))
+    deck, one = deck_of(d), np.zeros(1, np.int64)
+    board = [int(card) for card in deck[::-1][: d.board[0]]]
+    boards, before = [(tuple(board), one, 0, 1)], None
+    for level, here in enumerate(deal_on(d, board).rounds):
+        if level:
+            boards = [
+                (known + new, one, at, 1)
+                for at, (known, *_) in enumerate(boards)
+                for new in combinations([int(c) for c in deck if c not in known], d.board[level])
+            ]
+        ranks = strength if level == d.rounds - 1 else None
+        before = _round(deck, boards, [1] * len(boards), renamings(d.suits)[:1], d, before, ranks, False, len(board))
+        for field in fields(before):
+            mine, slow = getattr(here, field.name), getattr(before, field.name)
+            assert mine.dtype == slow.dtype, field.name
+            np.testing.assert_array_equal(mine, slow, field.name)
 
 
 def test_cards_of_a_group_come_in_any_order():

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from kibitz.core.errors import SolverError
+from kibitz.core.gpu import cupy_module, require
 from kibitz.core.resources import MARGIN, cores, free_memory
 
-DEVICES = ("cpu", "gpu")
 CACHED = 1 << 16  # numbers of one array that a core works on at a time: its second-level cache holds several
 
 _SUMS = """
@@ -32,10 +32,9 @@ class Device:
     """An array module, and the few things that NumPy and CuPy do differently."""
 
     def __init__(self, name: str = "cpu") -> None:
-        if name not in DEVICES:
-            raise SolverError(f"device {name!r}: choose {' or '.join(DEVICES)}")
+        require(name)
         self.name = name
-        self.xp: Any = np if name == "cpu" else _cupy()
+        self.xp: Any = np if name == "cpu" else cupy_module()
 
     @property
     def on_gpu(self) -> bool:
@@ -101,21 +100,4 @@ def _pool() -> ThreadPoolExecutor:
 
 @lru_cache(2)
 def _sums(kind: str) -> Any:
-    return _cupy().RawKernel(_SUMS.format(kind=kind), "sums")
-
-
-@lru_cache(1)
-def _cupy() -> Any:
-    try:
-        import cupy
-    except ImportError:
-        raise SolverError(
-            "device gpu needs CuPy: pip install 'kibitz[gpu13]' (CUDA 13) or 'kibitz[gpu12]' (CUDA 12), or leave out "
-            "--device"
-        ) from None
-    try:
-        if cupy.cuda.runtime.getDeviceCount() < 1:
-            raise SolverError("CuPy finds no GPU on this machine: leave out --device")
-    except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise SolverError(f"the GPU cannot be used ({error}): check the driver, or leave out --device") from None
-    return cupy
+    return cupy_module().RawKernel(_SUMS.format(kind=kind), "sums")

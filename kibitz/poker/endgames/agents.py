@@ -3,6 +3,7 @@
     search(PATH)                          the last round, for a second each
     search(PATH, from=3, seconds=2)       from the third round on
     search(PATH, safe=true)               so that nobody can win more from it than from the strategy itself
+    search(PATH, from=3, device=gpu)      by a GPU: the turn and the river of hold'em in a fraction of a second
 
 When the round begins the ranges of both seats follow from the strategy by Bayes' rule: how likely a seat does all that
 it did, by the hand that it holds. The strategy is thought to tremble: with TREMBLE it does anything, each action as
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import SpecError
+from kibitz.core.gpu import require
 from kibitz.evaluate.match import chosen, draws
 from kibitz.evaluate.score import Score, scored
 from kibitz.games.protocol import CHANCE, TERMINAL
@@ -42,10 +44,11 @@ MOST_SEQUENCES = 20_000_000  # of an endgame: the turn and the river of hold'em 
 
 
 class PokerSearch(Search):
-    """search(PATH, seconds=1, from=0, iterations=0, safe=false): solve what is left once a round begins.
+    """search(PATH, seconds=1, from=0, iterations=0, safe=false, device=cpu): solve what is left once a round begins.
 
     from        the round, counted from 1; 0: the last. iterations, if given, instead of seconds: the same everywhere
     safe        the opponent may leave every endgame at what its hand wins from the strategy
+    device      gpu: endgames are solved on a GPU
     """
 
     kept = 64
@@ -58,14 +61,19 @@ class PokerSearch(Search):
         iterations: int = 0,
         safe: bool = False,
         name: str = "search",
+        device: str = "cpu",
     ) -> None:
-        super().__init__(base, seconds, 0, iterations, name, PokerSubgames(base, from_round, seconds, iterations, safe))
+        subgames = PokerSubgames(base, from_round, seconds, iterations, safe, device)
+        super().__init__(base, seconds, 0, iterations, name, subgames)
 
 
 class PokerSubgames:
     """Where endgames begin, and their solutions."""
 
-    def __init__(self, base: Compiled, from_round: int, seconds: float, iterations: int, safe: bool) -> None:
+    def __init__(
+        self, base: Compiled, from_round: int, seconds: float, iterations: int, safe: bool, device: str = "cpu"
+    ) -> None:
+        require(device)
         rules = base.machine.rules
         if not isinstance(rules, Poker) or rules.players != 2 or rules.definition.hole > 2:
             raise SpecError("search supports two-player poker with hands of one or two cards")
@@ -77,6 +85,7 @@ class PokerSubgames:
             raise SpecError("search: safe must be true or false")
         self.rules, self.base, self.hand_rows, self.level = rules, base, HandRows(base), begin - 1
         self.limit: dict[str, Any] = {"iterations": iterations} if iterations else {"seconds": seconds}
+        self.limit["device"] = device
         self.safe = safe
         self._check_size()
 

@@ -20,6 +20,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,9 @@ from numpy.typing import NDArray
 from kibitz.core.errors import SolverError
 from kibitz.poker.endgames.subgame import Endgame
 from kibitz.poker.exact.cfr_state import PokerCfrState
+
+if TYPE_CHECKING:
+    from kibitz.poker.exact.gpu_state import GpuPokerCfrState
 
 Floats = NDArray[np.float64]
 ALPHA, GAMMA = 1.5, 4.0  # of dcfr+, which needs the fewest iterations
@@ -64,9 +68,13 @@ class EndgameStrategy:
 
 def solved(
     endgame: Endgame, *, iterations: int | None = None, seconds: float | None = None, gap: float | None = None,
-    safe: Safe | None = None, threads: int | None = None,
+    safe: Safe | None = None, threads: int | None = None, device: str = "cpu",
 ) -> EndgameStrategy:  # fmt: skip
-    """Solve by dcfr+ until one of the limits; gap: NashConv as a share of the pot, for plain solutions."""
+    """Solve by dcfr+ until one of the limits; gap: NashConv as a share of the pot, for plain solutions.
+
+    device: gpu (needs kibitz[gpu13], or kibitz[gpu12] for CUDA 12) solves a turn or a flop in a fraction of the time.
+    Compiling, at the first use, is not in the seconds of the answer.
+    """
     from kibitz.core.resources import cores
     from kibitz.forms.kernels.cfr import Rule
 
@@ -75,9 +83,17 @@ def solved(
     if gap is not None and safe is not None:
         raise SolverError("a safe solution has no NashConv: give iterations or seconds")
     threads = (cores() if endgame.sequences > SMALL else 1) if threads is None else threads
-    began, last = time.perf_counter(), MOST if iterations is None else iterations
+    cfr: PokerCfrState | GpuPokerCfrState
+    if device == "cpu":
+        began, cfr = time.perf_counter(), PokerCfrState(endgame, None)
+    else:
+        from kibitz.poker.exact.gpu import warm_up
+        from kibitz.poker.exact.gpu_state import GpuPokerCfrState as OnGpu
+
+        warm_up(endgame, device)
+        began, cfr = time.perf_counter(), OnGpu(endgame, None)
+    last = MOST if iterations is None else iterations
     rule = Rule(ALPHA, ALPHA, GAMMA, 0.0, 0.0, 0.0, True)
-    cfr = PokerCfrState(endgame, None)
     gadget = None if safe is None else Gadget(endgame, safe, cfr)
     look = FIRST_LOOK if endgame.sequences <= SMALL else LARGE_LOOK
     done, reached, pace = 0, None, 0.0
@@ -95,22 +111,22 @@ def solved(
         if gadget is not None:
             gadget.revise(done)
         elif gap is not None and done >= look:
-            reached = sum(endgame.looked(seat, cfr.average) for seat in (0, 1)) / (endgame.mass * endgame.pot)
+            reached = sum(cfr.looked(seat) for seat in (0, 1)) / (endgame.mass * endgame.pot)
             if reached <= gap:
                 break
             look = max(done + 1 + done // 32, min(2 * done, math.ceil(done * (reached / gap) ** FALL)))
         elif done >= look:
             look = 2 * done
-    endgame._normalise(cfr.average, cfr.average)
+    strategy = cfr.solution()
     spent = time.perf_counter() - began
-    return EndgameStrategy(endgame, cfr.average, done, spent, reached, None if safe is None else safe.seat)
+    return EndgameStrategy(endgame, strategy, done, spent, reached, None if safe is None else safe.seat)
 
 
 class Gadget:
     """The choice before a safe endgame: with each hand the opponent enters, or takes its opt-out value (regret
     matching+)."""
 
-    def __init__(self, endgame: Endgame, safe: Safe, cfr: PokerCfrState) -> None:
+    def __init__(self, endgame: Endgame, safe: Safe, cfr: PokerCfrState | GpuPokerCfrState) -> None:
         self.other, self.leave = 1 - safe.seat, safe.values
         self.cfr, self.hands = cfr, len(endgame.hands)
         self.regret = np.zeros((2, self.hands))  # of staying, of leaving

@@ -37,12 +37,12 @@ ITERATIONS = 200
 
 def refined(
     game: Any, profile: Profile, begin: int, *, safe: bool = False, iterations: int = ITERATIONS,
-    tremble: float = TREMBLE, on_endgame: Callable[[int, int], None] | None = None,
+    tremble: float = TREMBLE, on_endgame: Callable[[int, int], None] | None = None, device: str = "cpu",
 ) -> Profile:  # fmt: skip
     """The profile until round `begin` (counted from 1), and solutions of all endgames from there on.
 
     Ranges are those of the profile with a tremble: where it never goes there would be none. Of a safe solution both
-    seats have one of their own. on_endgame: called with how many are done, and how many there are.
+    seats have one of their own. on_endgame: called with how many are done, and how many there are. device: cpu or gpu.
     """
     rules = poker_of(game)
     form = compact_form(rules)
@@ -56,10 +56,11 @@ def refined(
         root = work.root(segment, board)
         if safe:
             for seat in (0, 1):
-                answer = solved(root.endgame, iterations=iterations, safe=Safe(seat, work.leaving(root, seat)))
+                safely = Safe(seat, work.leaving(root, seat))
+                answer = solved(root.endgame, iterations=iterations, safe=safely, device=device)
                 work.write(strategy, root, answer, (seat,))
         else:
-            work.write(strategy, root, solved(root.endgame, iterations=iterations), (0, 1))
+            work.write(strategy, root, solved(root.endgame, iterations=iterations, device=device), (0, 1))
         if on_endgame is not None:
             on_endgame(number + 1, len(places))
     meta = {"endgames_from": begin, "safe": safe, "iterations": iterations, "tremble": tremble, "base": profile.sha256}

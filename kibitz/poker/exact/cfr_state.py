@@ -104,6 +104,15 @@ class PokerCfrState:
             self._pace = Pace(threads)
         self._pace.run(share, done, count)
 
+    def looked(self, seat: int) -> float:
+        """What a seat wins at most against the other's average strategy."""
+        return self.form.looked(seat, self.average)
+
+    def solution(self) -> NDArray[Any]:
+        """The average strategy by sequence, in the place of the average: the run is over then."""
+        self.form._normalise(self.average, self.average)
+        return self.average
+
     def probabilities(self, begun: bool) -> Floats:
         """The average strategy by infoset column (before the first iteration: the start)."""
         weights = self.average if begun else self.strategy

@@ -31,6 +31,7 @@ Strength = Callable[[Any], Ints]
 
 MOST_BOARDS = 1_000_000  # gone through one by one, at some ten thousand a second
 MOST_HANDS = 50_000_000  # on boards of one round, at some 60 bytes each
+BOARDS_AT_ONCE = 256  # whose hands are ranked at a time
 
 
 @dataclass(frozen=True)
@@ -162,22 +163,69 @@ def deal(definition: Definition, alike: bool = True) -> Deal:
 
 def deal_on(definition: Definition, board: Sequence[int]) -> Deal:
     """The same when the first round's board lies there. Suits have their names, and each hand is a class of its own."""
-    deck, one = deck_of(definition), np.zeros(1, np.int64)
-    names = renamings(definition.suits)[:1]
-    boards, total = [(tuple(int(card) for card in board), one, 0, 1)], [1]
+    deck = deck_of(definition)
+    boards, above = np.array([[int(card) for card in board]], np.uint8), np.zeros(1, np.int64)
     rounds: list[DealRound] = []
     for number, cards in enumerate(definition.board):
-        if number:
-            boards = [
-                (before + new, one, at, 1)
-                for at, (before, *_) in enumerate(boards)
-                for new in combinations([int(card) for card in deck if card not in before], cards)
-            ]
-            total = [1] * len(boards)
-        last = number == definition.rounds - 1
-        rounds.append(_round(deck, boards, total, names, definition, rounds[-1] if rounds else None,
-                             poker_strength if last else None, False, len(board)))  # fmt: skip
+        if number and cards:
+            left = ~_lies_on(boards)[:, deck]  # as many on each board
+            rest = np.broadcast_to(deck, left.shape)[left].reshape(len(boards), -1)
+            new = rest[:, list(combinations(range(rest.shape[1]), cards))]  # [B, ways, cards]
+            above = np.repeat(np.arange(len(boards)), new.shape[1])
+            boards = np.concatenate((boards[above], new.reshape(-1, cards)), axis=1)
+        elif number:
+            above = np.arange(len(boards))
+        strength = poker_strength if number == definition.rounds - 1 else None
+        rounds.append(_round_on(deck, boards, above, definition, rounds[-1] if rounds else None, strength, len(board)))
     return Deal(definition, tuple(rounds), _chances(definition, len(deck) - len(board), 0))
+
+
+def _lies_on(boards: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """[B, 52]  whether a card is on a board."""
+    lies = np.zeros((len(boards), 52), bool)
+    np.put_along_axis(lies, boards.astype(np.int64), True, axis=1)
+    return lies
+
+
+def _round_on(
+    deck: NDArray[np.uint8], boards: NDArray[np.uint8], above: Ints, definition: Definition, before: DealRound | None,
+    strength: Strength | None, known: int,
+) -> DealRound:  # fmt: skip
+    """As `_round` where suits have their names: all boards at once, as all have the same number of hands."""
+    hole = definition.hole
+    every = np.array(list(combinations(deck.tolist(), hole)), np.uint8)
+    number = np.full((52,) * hole, -1, np.int64)
+    number[tuple(every.T)] = np.arange(len(every))
+    lies = _lies_on(boards)
+    free = ~lies[:, every[:, 0]]
+    if hole == 2:
+        free &= ~lies[:, every[:, 1]]
+    hands = np.nonzero(free)[1].reshape(len(boards), -1)
+    count = hands.shape[1]
+    low = high = np.zeros(hands.size, np.int64)
+    if strength is not None:
+        worth = np.empty(hands.shape, np.int64)
+        for first in range(0, len(boards), BOARDS_AT_ONCE):
+            part = slice(first, first + BOARDS_AT_ONCE)
+            on = np.broadcast_to(boards[part, None], (*hands[part].shape, boards.shape[1]))
+            worth[part] = strength(np.concatenate((every[hands[part]], on), axis=2))
+        order = np.argsort(worth, axis=1, kind="stable")
+        hands, worth = np.take_along_axis(hands, order, axis=1), np.take_along_axis(worth, order, axis=1)
+        fresh = np.ones((len(boards), count + 1), bool)  # a strength begins, or the board is over
+        fresh[:, 1:-1] = worth[:, 1:] != worth[:, :-1]
+        place = np.broadcast_to(np.arange(count + 1), fresh.shape)
+        low = np.maximum.accumulate(np.where(fresh, place, 0), axis=1)[:, :-1].ravel()
+        high = np.minimum.accumulate(np.where(fresh, place, count)[:, :0:-1], axis=1)[:, ::-1].ravel()
+    up = np.zeros(hands.size, np.int64)
+    if before is not None:
+        up = _class_table(before, len(every), number)[above[:, None], hands].ravel()
+    cards = every[hands.ravel()]
+    begins = np.arange(len(boards) + 1) * count
+    return DealRound(
+        boards=boards, above=above, copies=np.ones(len(boards)), board_class=begins, size=np.ones(hands.size),
+        share=np.full(hands.size, 1.0 / math.comb(len(deck) - known, hole)), up=up, hand=cards, low=low, high=high,
+        board_hand=begins, hands=cards, hand_class=np.arange(hands.size), hand_low=low, hand_high=high,
+    )  # fmt: skip
 
 
 def _chances(definition: Definition, left: int, first: int) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from kibitz.poker.exact.table import Buckets
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.betting import betting_tree
 from kibitz.poker.rules.rules import Poker
+
+if TYPE_CHECKING:
+    from kibitz.poker.exact.gpu_state import GpuPokerCfrState
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -68,6 +71,16 @@ class PokerForm(PokerOperator):
         if rows is not None and not isinstance(rows, PokerRows):
             raise SolverError("a poker form does not support row maps: give it buckets, or solve the game's tree")
         return PokerCfrState(self, start, rows=rows)
+
+    def gpu_cfr_state(self, rows: Any, start: Floats | None) -> GpuPokerCfrState:
+        """The same on a GPU. What runs there is compiled here, before the clock of a run."""
+        from kibitz.poker.exact.gpu import warm_up
+        from kibitz.poker.exact.gpu_state import GpuPokerCfrState as OnGpu
+
+        if rows is not None and not isinstance(rows, PokerRows):
+            raise SolverError("a poker form does not support row maps: give it buckets, or solve the game's tree")
+        warm_up(self)
+        return OnGpu(self, start, rows=rows)
 
     def treeplex(self, seat: int) -> Treeplex:
         self._remember()

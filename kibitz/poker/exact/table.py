@@ -314,17 +314,27 @@ def _first_hands(round_: DealRound) -> Ints:
 
 def _ties(rounds: tuple[DealRound, ...]) -> dict[str, Any]:
     """Strengths on each board: before the last round there is one, which nobody asks for."""
-    first, starts = [], [0]
-    for round_ in rounds:
-        for board in range(len(round_.boards)):
-            low = round_.low[round_.board_class[board] : round_.board_class[board + 1]]
-            strengths = np.unique(low)
-            first.append(np.append(strengths, len(low)))
-            starts.append(starts[-1] + len(strengths) + 1)
+    of_rounds = [ties_of(round_) for round_ in rounds]
+    first = np.concatenate(([0], np.cumsum([len(tie_class) for _, tie_class in of_rounds])))
     return {
-        "board_tie": np.array(starts, np.int64),
-        "tie_class": np.concatenate(first).astype(np.uint32),
+        "board_tie": _joined([board_tie for board_tie, _ in of_rounds], first).astype(np.int64),
+        "tie_class": np.concatenate([tie_class for _, tie_class in of_rounds]).astype(np.uint32),
     }
+
+
+def ties_of(round_: DealRound) -> tuple[Ints, Ints]:
+    """(first strength of each board and behind the last, first class of each strength, on its board, and behind a
+    board's last strength all its classes) of a round."""
+    place = np.arange(round_.classes) - round_.board_class[round_.board_of_class]
+    begins = np.flatnonzero(round_.low == place)
+    if not round_.high.any():  # before the last round
+        begins = round_.board_class[:-1]
+    board = round_.board_of_class[begins]
+    starts = np.concatenate(([0], np.cumsum(np.bincount(board, minlength=len(round_.boards)) + 1)))
+    tie_class = np.empty(starts[-1], np.int64)
+    tie_class[np.arange(len(begins)) + board] = place[begins]
+    tie_class[starts[1:] - 1] = np.diff(round_.board_class)
+    return starts, tie_class
 
 
 def _joined(starts: list[Ints], first: Ints) -> Ints:
