@@ -1,176 +1,65 @@
-"""kibitz bench --only gpu: walks on a GPU, checked against those on the processor first, and only then timed.
+"""kibitz bench --only gpu: all that runs on a GPU, checked against the CPU first, and only then timed.
 
-    python -m kibitz.bench.bench_gpu --seconds 20 --json gpu.json    the same, with NumPy and Numba alone
+    python -m kibitz.bench.bench_gpu --stages walks,trees --seconds 5 --json gpu.json    some stages alone
 
-A check trains a small game twice. *One thread* walks the first iterations as a processor does, so that all rows agree
-up to single precision. *Many threads* train it for long; their strategy differs from a processor's by no more than two
-runs of the processor with other seeds differ. Checks run side by side in processes of their own: most of their time is
-compiling.
+Stages that are left out keep the figures that the JSON file already has, if it was written on the same kind of GPU.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from kibitz.bench.bench_gpu_exact import EXACT, exactly, killed
+from kibitz.bench.bench_gpu_boards import bench_boards, boards_markdown
+from kibitz.bench.bench_gpu_holdem import bench_holdem, holdem_markdown
 from kibitz.bench.bench_gpu_poker import bench_poker, poker_markdown
 from kibitz.bench.bench_gpu_trees import bench_trees, trees_markdown
-from kibitz.core.errors import KibitzError, SolverError
+from kibitz.bench.bench_gpu_walks import GpuBench, bench_walks, walks_checks, walks_markdown
+from kibitz.core.errors import KibitzError
 from kibitz.report.tables import section
 
-EXAMPLE = "examples/tricks.py:Tricks(cards=20, hand=5)"
-CLOSE, AGREE, APART = 1e-3, 0.98, 1.5  # of sums; least share of rows; most times as far as two runs of a processor
-MANY = (4, 32)  # blocks and threads: in a small game many more would all walk by the same strategy
-CPU_THREADS, CPU_SECONDS = 2, 4.0
-BLOCK_SECONDS = 0.5  # of a launch that is timed
-KILLED = "killed"  # the name of what is left of a training that was killed
-WAIT = 600.0  # seconds for all checks
-QUICK = 5.0  # seconds a game: below, other figures are taken of fewer endgames and iterations too
+WAIT = 600.0  # seconds for all checks of walks
+QUICK = 5.0  # seconds a figure: below, others are taken of fewer endgames and iterations too
+VISITS = 100  # of an infoset, in the arithmetic of what to rent
+PAGE = Path(__file__).parents[2] / "docs" / "gpu.md"
+DATA = PAGE.with_suffix(".json")
+HEAD = """# Kibitz on a GPU
+
+With `--device gpu` these commands run on one NVIDIA GPU: `kibitz train` (Monte Carlo CFR), `kibitz solve` (CFR on a
+game's tree, poker with all hands, public chance sampling, poker with hand buckets), `kibitz stitch --solver pcs` and
+`kibitz evaluate --whole`. A run that began on one device can be resumed on the other. Install `kibitz[gpu13]`, or
+`kibitz[gpu12]` for CUDA 12.
+
+This page is generated from docs/gpu.json, which `kibitz bench --only gpu --out docs/gpu.json` writes on a machine with
+a GPU.
+"""
 
 
-@dataclass(frozen=True)
-class CheckedGame:
-    """A small game. few: iterations of one thread; many: of many threads, 0 for none."""
-
-    game: str
-    few: int
-    many: int = 0
-    buckets: str = ""  # of rows by place
-
-    def blueprint(self, seed: int) -> Any:
-        from kibitz.solvers.blueprint import Blueprint
-        from kibitz.solvers.machines import machine_of
-
-        machine = machine_of(self.game)
-        if not self.buckets:
-            return Blueprint.empty(machine, None, 1 << 26, seed)
-        from kibitz.poker.blueprints.placed_rows import placed_blueprint
-        from kibitz.poker.rules.rows import RowPlan
-
-        return placed_blueprint(machine, RowPlan((self.buckets,)), seed)
+def _boards(bench: GpuBench) -> None:
+    bench.result["boards"] = bench_boards(bench.seconds, bench.keep, bench.compared)
 
 
-CHECKS = {
-    "leduc": CheckedGame("leduc", 150, 400_000),
-    "toepen": CheckedGame("toepen(suits=2, ranks=4, hand=2)", 80, 150_000),
-    "example": CheckedGame(EXAMPLE, 60),
-    "poker": CheckedGame("poker(file=holdem.limit.3p, ranks=4)", 20, buckets="percentile([4, 3, 2, 2], recall=false)"),
-    "holdem": CheckedGame("holdem.limit.3p", 20, buckets="percentile([8, 3, 2, 2], recall=false)"),
-}
-TIMED: dict[str, tuple[str, dict[str, Any]]] = {  # name -> game, what its blueprint is made with
-    "three": ("holdem.limit.3p", {"max_infosets": 162_000_000}),
-    "toepen": ("toepen", {"memory": 8_000_000_000}),
-    "example": (EXAMPLE, {"memory": 4_000_000_000}),
-}
-GOALS = {"three": 1500e6, "toepen": 300e6}  # decisions a second on one H200; the example: 50 times two cores
+def _trees(bench: GpuBench) -> None:
+    bench_trees(bench.seconds / 10, bench.keep, compared=bench.compared, into=bench.result.setdefault("trees", {}))
 
 
-# Checks
+def _poker(bench: GpuBench) -> None:
+    bench_poker(bench.keep, bench.result.setdefault("poker", {}), bench.seconds < QUICK)
 
 
-def check(name: str) -> dict[str, Any]:
-    """How a small game trained on the GPU compares with one that the processor trained."""
-    from kibitz.solvers.gpu import GpuWalks
-
-    of, began = CHECKS[name], time.perf_counter()
-    one, two = of.blueprint(5), of.blueprint(5)
-    with GpuWalks(one, shape=(1, 1)) as walks:
-        walks.step(of.few)
-    two.train(iterations=of.few)
-    share, counts = agreement(one, two), bool(one.counts[0] == two.counts[0])
-    answer: dict[str, Any] = {"game": of.game, "iterations": of.few, "rows": one.progress().rows, "agree": share,
-                              "visited": counts, "right": counts and share >= AGREE}  # fmt: skip
-    if of.many:
-        trained = [of.blueprint(seed) for seed in (1, 2, 3)]
-        with GpuWalks(trained[0], shape=MANY) as walks:
-            while trained[0].iteration < of.many:
-                walks.step(min(of.many, trained[0].next_halving) - trained[0].iteration)
-        for blueprint in trained[1:]:
-            blueprint.train(iterations=of.many)
-        gpu, cpu, other = (_strategy(blueprint) for blueprint in trained)
-        answer |= {"many": of.many, "apart": _distance(gpu, cpu), "cpu_apart": _distance(other, cpu)}
-        answer["right"] = answer["right"] and answer["apart"] <= APART * answer["cpu_apart"]
-    return answer | {"seconds": time.perf_counter() - began}
+def _holdem(bench: GpuBench) -> None:
+    bench.result["holdem"] = bench_holdem(6 * bench.seconds, bench.keep)
 
 
-def agreement(one: Any, two: Any) -> float:
-    """The share of the rows of `two`, or of its columns, that have the same numbers in `one`."""
-    ours, theirs = one.arrays(), two.arrays()
-    if "regret" in theirs:
-        same = np.ones(0, np.bool_)
-        for name in ("regret", "average"):
-            used = (theirs[name] != 0) | (ours[name] != 0)
-            same = np.append(same, np.isclose(ours[name][used], theirs[name][used], CLOSE, CLOSE))
-        return float(same.mean())
-    at = np.searchsorted(ours["key"], theirs["key"]).clip(max=len(ours["key"]) - 1)
-    close = np.isclose(ours["value"][at], theirs["value"], CLOSE, CLOSE).all(axis=1)
-    return float((close & (ours["key"][at] == theirs["key"])).mean())
-
-
-def _strategy(blueprint: Any) -> tuple[Any, Any, Any]:
-    """(keys, average strategy, its weight) of hashed rows."""
-    arrays = blueprint.arrays()
-    average = arrays["value"][:, blueprint.machine.actions :].astype(np.float64)
-    total = average.sum(axis=1)
-    return arrays["key"], average / np.maximum(total, 1e-30)[:, None], total / total.sum()
-
-
-def _distance(one: tuple[Any, Any, Any], two: tuple[Any, Any, Any]) -> float:
-    """How far apart two strategies are in the rows that both have, by the weights of the second."""
-    _, here, there = np.intersect1d(one[0], two[0], return_indices=True)
-    return float((np.abs(one[1][here] - two[1][there]).sum(axis=1) * two[2][there]).sum())
-
-
-# Speed
-
-
-def timed_blueprint(name: str) -> Any:
-    from kibitz.solvers.machines import machine_of
-    from kibitz.solvers.new_blueprints import BlueprintRequest, new_blueprint
-
-    game, options = TIMED[name]
-    return new_blueprint(machine_of(game), BlueprintRequest(seed=1, **options))
-
-
-def gpu_rate(blueprint: Any, seconds: float, walks: Any) -> dict[str, Any]:
-    """Decisions a second of a GPU whose code is compiled, in launches of about half a second."""
-    count, at, done, spent, warm = walks.first_block, 0, 0, 0.0, False
-    while spent < seconds:
-        began = time.perf_counter()
-        visited = int(walks.walk(at, at + count)[0])
-        taken = time.perf_counter() - began
-        at += count
-        if warm:
-            done, spent = done + visited, spent + taken
-        warm = warm or taken > BLOCK_SECONDS / 2  # the first launches are short
-        count = max(1, min(2 * count, int(count * BLOCK_SECONDS / max(taken, 1e-9))))
-    blueprint.iteration = at
-    return {"decisions": done / spent, "iterations": at, "seconds": spent}
-
-
-def cpu_rate(name: str) -> float:
-    """Decisions a second of two cores."""
-    blueprint = timed_blueprint(name)
-    blueprint.warm_up()
-    blueprint.train(seconds=CPU_SECONDS / 4, threads=CPU_THREADS)
-    before, began = blueprint.progress().visited, time.perf_counter()
-    blueprint.train(seconds=CPU_SECONDS, threads=CPU_THREADS)
-    return float(blueprint.progress().visited - before) / (time.perf_counter() - began)
-
-
-# The whole
+STAGES: dict[str, Callable[[GpuBench], None]] = {
+    "walks": bench_walks, "boards": _boards, "trees": _trees, "poker": _poker, "holdem": _holdem,
+}  # fmt: skip
 
 
 def bench_gpu(
@@ -178,175 +67,90 @@ def bench_gpu(
     out: str | Path | None = None,
     say: Callable[[str], None] | None = None,
     *,
-    checks: Sequence[str] = tuple(CHECKS),
-    timed: Sequence[str] = tuple(TIMED),
-    exact: Sequence[str] = (*EXACT, KILLED),
+    stages: Sequence[str] = tuple(STAGES),
     compared: bool = True,
     wait: float = WAIT,
-    boards: bool = True,
-    trees: bool = True,
-    poker: bool = True,
 ) -> dict[str, Any]:
-    """Check, then measure; returns what the JSON file holds.
+    """Check, then measure, stage by stage; returns what the JSON file holds. One stage that fails does not end the
+    others.
 
     compared: whether the processor is timed too. wait: seconds after which a check that is not done counts as late.
-    boards: whether public chance sampling is measured as well.
-    trees: CFR on game trees too. poker: poker with all hands too.
     """
-    from kibitz.solvers.gpu import GpuWalks, gpu
+    from kibitz.solvers.gpu import gpu
 
-    say, cuda, began = say or partial(print, flush=True), gpu(), time.perf_counter()
-    result: dict[str, Any] = {"machine": _device(cuda), "checks": {}, "exact": {}, "rates": {}}
-
-    def keep(line: str) -> None:
-        say(f"{time.perf_counter() - began:6.1f} s  {line}")
-        if out is not None:
-            Path(out).write_text(json.dumps(result, indent=1) + "\n")
-
-    keep(f"on {result['machine']['gpu']}")
-    tasks = [("--check", name) for name in checks] + [("--exact", name) for name in exact]
-    tasks += [("--cpu", name) for name in timed if compared]
-    children = [_started(*task) for task in tasks]
-
-    def collect(task: tuple[str, str], child: subprocess.Popen[str]) -> None:
-        name, answer = task[1], _answer(child, max(1.0, wait - (time.perf_counter() - began)))
-        if task[0] != "--cpu":
-            result["checks" if task[0] == "--check" else "exact"][name] = answer
-            keep(f"{task[0][2:]} of {name}: {json.dumps(answer)}")
-        elif "rate" in answer:
-            result["rates"].setdefault(name, {})["cpu"] = answer["rate"]
-            keep(f"{name}: {answer['rate'] / 1e6:,.1f} million decisions a second on {CPU_THREADS} cores")
-        else:
-            keep(f"{name} on {CPU_THREADS} cores: {answer}")
-
-    try:
-        ready = {}
-        with ThreadPoolExecutor(max(1, len(tasks))) as pool:
-            collecting = [pool.submit(collect, *each) for each in zip(tasks, children, strict=True)]
-            for name in timed[:1]:  # set up and compiled while the checks are
-                ready[name] = _ready(timed_blueprint(name), GpuWalks)
-                keep(f"{name}: compiled")
-            for each in collecting:
-                each.result()
-        wrong = [name for answers in (result["checks"], result["exact"]) for name, answer in answers.items()
-                 if answer.get("right") is False]  # fmt: skip
-        if wrong or (checks and not any(answer.get("right") for answer in result["checks"].values())):
-            raise SolverError(f"the GPU does not learn what the processor does ({', '.join(wrong)}): nothing was timed")
-        for name in timed:
-            blueprint, walks = ready.pop(name) if name in ready else _ready(timed_blueprint(name), GpuWalks)
-            rate = gpu_rate(blueprint, seconds, walks)
-            of = result["rates"].setdefault(name, {})
-            of |= {"game": blueprint.machine.spec, "rows": blueprint.capacity, "bytes": blueprint.nbytes, **rate}
-            if "cpu" in of:
-                of["ratio"] = of["decisions"] / of["cpu"]
-            del blueprint, walks
-            keep(f"{name}: {rate['decisions'] / 1e6:,.0f} million decisions a second  {json.dumps(of)}")
-        if boards:
-            from kibitz.bench.bench_gpu_boards import bench_boards
-
-            result["boards"] = bench_boards(seconds, keep, compared)
-            keep("boards: done")
-        if trees:
-            bench_trees(seconds / 10, keep, compared=compared, into=result.setdefault("trees", {}))
-        if poker:
-            bench_poker(keep, result.setdefault("poker", {}), seconds < QUICK)
-    finally:
-        for child in children:
-            child.kill()
-    return result
+    unknown = [name for name in stages if name not in STAGES]
+    if unknown:
+        raise KibitzError(f"--stages {unknown[0]}: choose of {', '.join(STAGES)}")
+    bench = GpuBench(seconds, compared, wait, None if out is None else Path(out), say or partial(print, flush=True))
+    machine = _device(gpu())
+    if bench.out is not None and bench.out.exists() and len(stages) < len(STAGES):
+        before = json.loads(bench.out.read_text(encoding="utf-8"))
+        bench.result |= before if before.get("machine", {}).get("gpu") == machine["gpu"] else {}
+    bench.result["machine"] = machine
+    bench.keep(f"on {machine['gpu']}")
+    failed = []
+    for name in stages:
+        try:
+            STAGES[name](bench)
+            bench.keep(f"{name}: done")
+        except KibitzError as error:
+            failed.append(f"{name}: {error}")
+            bench.keep(f"{name} failed: {error}")
+    if failed:
+        raise KibitzError("; ".join(failed))
+    return bench.result
 
 
 def gpu_markdown(result: dict[str, Any]) -> list[str]:
-    from kibitz.bench.bench_gpu_boards import boards_markdown
+    """The tables of all stages that were measured."""
+    boards = boards_markdown(result["boards"]) if "boards" in result else []
+    return [
+        *walks_markdown(result), *boards, *holdem_markdown(result.get("holdem")), *trees_markdown(result),
+        *poker_markdown(result.get("poker")),
+    ]  # fmt: skip
 
-    sampled = boards_markdown(result["boards"]) if "boards" in result else []
-    lines = ["| game | infosets, at most | million decisions per second | two CPU cores | ratio |"]
-    lines.append("|---|---:|---:|---:|---:|")
-    for of in result["rates"].values():
-        cpu, ratio = (f"{of['cpu'] / 1e6:,.1f}", f"{of['ratio']:,.0f}x") if "cpu" in of else ("-", "-")
-        lines.append(f"| `{of['game']}` | {of['rows']:,} | {of['decisions'] / 1e6:,.0f} | {cpu} | {ratio} |")
-    walks = section(
-        "Speed of training on a GPU", f"External sampling on one {result['machine']['gpu']}. Before anything was "
-        f"timed, training of {len(result['checks'])} games was compared with the same training on the CPU.", lines,
+
+def rent_markdown(result: dict[str, Any]) -> list[str]:
+    """How long a GPU is needed, worked out from the figures of the stages."""
+    rows = []
+    if "three" in result.get("rates", {}):
+        of = result["rates"]["three"]
+        rows.append(_rent(f"train `holdem.limit.3p` at {of['rows']:,} infosets until each has {VISITS} visits on average",
+                          VISITS * of["rows"] / of["decisions"], of["bytes"]))  # fmt: skip
+    if "boards" in result:
+        of = next(iter(result["boards"]["rates"].values()))
+        rows.append(_rent(f"train `holdem.limit.2p` at {of['infosets']:,} infosets on a million boards",
+                          1e6 / of["boards"]))  # fmt: skip
+    if result.get("holdem"):
+        rows.append(_rent("best responses of both players to such a strategy over all boards",
+                          result["holdem"]["seconds"]))  # fmt: skip
+    if result.get("poker", {}).get("flop"):
+        of = result["poker"]["flop"]
+        rows.append(_rent(f"solve the flop below to {100 * of['gap']:.2f}% of the pot, all hands",
+                          of["made"] + of["iteration"] * of["iterations"]))  # fmt: skip
+    if not rows:
+        return []
+    return section(
+        "What to rent", f"GPU time on one {result['machine']['gpu']}, worked out from the rates below, and the memory "
+        "that regrets and averages take. Other GPUs by NVIDIA with enough memory and CUDA 12 or 13 run the same code; "
+        "none was measured. A run takes one GPU. Several GPUs of a machine can share experts or seeds, one process "
+        "each (CUDA_VISIBLE_DEVICES); one strategy is not trained on several.",
+        ["| work | GPU minutes | memory |", "|---|---:|---:|", *rows],
     )  # fmt: skip
-    return [*walks, *sampled, *trees_markdown(result), *poker_markdown(result.get("poker"))]
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "gpu.md"
-DATA = PAGE.with_suffix(".json")
-HEAD = """# Training on a GPU
-
-`kibitz train GAME --device gpu` runs the same walk of Monte Carlo CFR on an NVIDIA GPU as on the CPU, from the same
-source. Each thread of the GPU is a walker. All of them add to one table by atomic additions, in single precision. A run
-is not reproducible to the byte, because threads run side by side.
-
-This page is generated from docs/gpu.json, which `kibitz bench --only gpu --out docs/gpu.json` writes on a machine with
-a GPU.
-"""
+def _rent(work: str, seconds: float, size: float | None = None) -> str:
+    return f"| {work} | {seconds / 60:,.1f} | {'-' if size is None else f'{size / 1e9:.1f} GB'} |"
 
 
 def page() -> str:
     """docs/gpu.md, from the data beside it."""
     result = json.loads(DATA.read_text(encoding="utf-8"))
-    machine, rows = result["machine"], []
-    for of in result["checks"].values():
-        far = f"{of['apart']:.3f}, two CPU runs {of['cpu_apart']:.3f}" if "many" in of else "-"
-        rows.append(f"| `{of['game']}` | {of['iterations']} | {100 * of['agree']:.0f}% | {far} |")
+    machine = result["machine"]
     return "\n".join([
         HEAD, f"Machine: one {machine['gpu']}, {machine['multiprocessors']} multiprocessors; Numba {machine['numba']}; "
-        f"{machine['date']}.", "", *gpu_markdown(result), "## Checks", "",
-        "*One thread* of the GPU walks the first iterations. The share of table entries that agree with the CPU (to a",
-        f"thousandth) must be at least {100 * AGREE:.0f}%. *Many threads* then train for long. The distance between",
-        f"the strategies of GPU and CPU must be at most {APART} times that between two CPU runs with different seeds.",
-        "", "| game | iterations of one thread | entries that agree | distance after long training |",
-        "|---|---:|---:|---:|",
-        *rows, "", *_exact_section(result.get("exact", {})),
+        f"{machine['date']}.", "", *rent_markdown(result), *gpu_markdown(result), *walks_checks(result),
     ])  # fmt: skip
-
-
-def _exact_section(exact: dict[str, Any]) -> list[str]:
-    """What a GPU's training is worth."""
-    if not exact:
-        return []
-    rows, left = [], exact.get(KILLED)
-    for name, of in exact.items():
-        if name == KILLED or "gpu" not in of:
-            continue
-        cpu = ", ".join(f"{each:.4f}" for each in of["cpu"]) + f" ({of['cpu_iterations']:,})"
-        cfr = f"{of['cfr']:.4f} ({of['cfr_iterations']:,})" if "cfr" in of else "-"
-        rows.append(f"| `{of['game']}` | {of['gpu']:.4f} ({of['gpu_iterations']:,}) | {cpu} | {cfr} |")
-    lines = [
-        "## Exact measures", "",
-        "NashConv of the average strategy in the whole game, and iterations in brackets. In Leduc poker GPU and CPU",
-        "have as many iterations. In Rhode Island hold'em GPU and two CPU cores have the same time. CFR runs on the",
-        "tree.", "",
-        "| game | GPU | CPU | CFR |", "|---|---:|---:|---:|", *rows, "",
-    ]  # fmt: skip
-    if left and "left" in left:
-        lines += [f"A training of `{left['game']}` on the GPU was killed with SIGKILL. Its last checkpoint had",
-                  f"{left['left']:,} iterations, and `--resume` continued it to {left['continued_to']:,}.", ""]
-    return lines
-
-
-def _ready(blueprint: Any, walks: Any) -> tuple[Any, Any]:
-    return blueprint, walks(blueprint)
-
-
-def _started(what: str, name: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "kibitz.bench.bench_gpu", what, name],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-
-
-def _answer(child: subprocess.Popen[str], wait: float) -> dict[str, Any]:
-    """What a process found; or that it is late; or how it failed, which is not right."""
-    try:
-        out, error = child.communicate(timeout=wait)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        return {"late": True}
-    return {"right": False, "error": error[-1500:]} if child.returncode else dict(json.loads(out.splitlines()[-1]))
 
 
 def _device(cuda: Any) -> dict[str, Any]:
@@ -361,29 +165,15 @@ def _device(cuda: Any) -> dict[str, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m kibitz.bench.bench_gpu")
-    parser.add_argument("--check", help="one check alone")
-    parser.add_argument("--exact", help="one game's exact measure alone, or killed")
-    parser.add_argument("--cpu", help="the processor's rate of one game alone")
-    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each rate")
     parser.add_argument("--json")
-    parser.add_argument("--checks", default=",".join(CHECKS))
-    parser.add_argument("--timed", default=",".join(TIMED))
-    parser.add_argument("--measured", default=",".join((*EXACT, KILLED)), help="what is measured exactly")
+    parser.add_argument("--stages", default=",".join(STAGES))
     parser.add_argument("--alone", action="store_true", help="do not time the processor")
-    parser.add_argument("--no-boards", action="store_true", help="do not measure public chance sampling")
-    parser.add_argument("--no-trees", action="store_true", help="leave out CFR on game trees")
-    parser.add_argument("--no-poker", action="store_true", help="leave out poker with all hands")
     parser.add_argument("--wait", type=float, default=WAIT, help="seconds after which a check counts as late")
     of = parser.parse_args(arguments)
-    if of.check or of.exact or of.cpu:
-        alone = (check(of.check) if of.check else {"rate": cpu_rate(of.cpu)} if of.cpu
-                 else killed() if of.exact == KILLED else exactly(of.exact))  # fmt: skip
-        print(json.dumps(alone))
-        return
-    names = [[name for name in text.split(",") if name] for text in (of.checks, of.timed, of.measured)]
     try:
-        bench_gpu(of.seconds, of.json, checks=names[0], timed=names[1], exact=names[2], compared=not of.alone,
-                  wait=of.wait, boards=not of.no_boards, trees=not of.no_trees, poker=not of.no_poker)  # fmt: skip
+        bench_gpu(of.seconds, of.json, stages=[name for name in of.stages.split(",") if name], compared=not of.alone,
+                  wait=of.wait)  # fmt: skip
     except KibitzError as error:
         sys.exit(f"error: {error}")
 

@@ -82,8 +82,8 @@ def check_tree(form: Any) -> dict[str, Any]:
 
 
 def rate_of(solver: Any, seconds: float) -> float:
-    """Iterations a second: the best of some blocks that together take about `seconds`."""
-    best, count, spent = 0.0, 1, 0.0
+    """Iterations a second: the median of some blocks that together take about `seconds`."""
+    rates, count, spent = [], 1, 0.0
     solver.step(40)  # compiled, and the best shape of a launch found
     while spent < seconds:
         began = time.perf_counter()
@@ -91,10 +91,10 @@ def rate_of(solver: Any, seconds: float) -> float:
         taken = time.perf_counter() - began
         spent += taken
         if taken > seconds / 20:
-            best = max(best, count / taken)
+            rates.append(count / taken)
         else:
             count = max(count + 1, min(8 * count, int(count * seconds / 10 / max(taken, 1e-6))))
-    return best or count / max(taken, 1e-9)
+    return float(np.median(rates)) if rates else count / max(taken, 1e-9)
 
 
 def time_gpu(form: Any, histories: int, seconds: float) -> dict[str, Any]:

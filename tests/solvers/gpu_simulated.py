@@ -302,7 +302,7 @@ def test_too_little_memory_is_refused_with_sizes(monkeypatch):
 
 @pytest.mark.parametrize("name", ["leduc", "example"])
 def test_the_benchmark_checks_first(name, monkeypatch):
-    from kibitz.bench import bench_gpu
+    from kibitz.bench import bench_gpu_walks as bench_gpu
 
     monkeypatch.setitem(bench_gpu.CHECKS, name, replace(bench_gpu.CHECKS[name], few=4, many=0))
     answer = bench_gpu.check(name)
