@@ -10,7 +10,7 @@ import subprocess
 
 import numpy as np
 
-from kibitz.poker.exact.gpu import Launcher
+from kibitz.poker.exact.gpu import GpuQueue
 
 COMPILER = shutil.which("g++")
 CORES = """
@@ -57,8 +57,8 @@ class NoDevice:
         return 1 << 40
 
 
-class OnCores(Launcher):
-    """The launcher of a poker form's kernels, without a GPU. threads: of a block whose threads meet."""
+class OnCores(GpuQueue):
+    """The queue of a poker form's kernels, without a GPU. threads: of a block whose threads meet."""
 
     def __init__(self, folder, threads=1):
         self.folder, self.threads, self.device = folder, threads, NoDevice()

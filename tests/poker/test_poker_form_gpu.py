@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from poker_form_on_cores import COMPILER, OnCores
@@ -18,7 +21,7 @@ from kibitz.poker.endgames.endgames import Safe, solved
 from kibitz.poker.endgames.subgame import Endgame
 from kibitz.poker.exact import cuda, gpu, gpu_state
 from kibitz.poker.exact.cfr_state import PokerCfrState
-from kibitz.poker.exact.gpu import GpuPasses
+from kibitz.poker.exact.gpu import GpuPasses, GpuQueue
 from kibitz.poker.exact.gpu_state import GpuPokerCfrState
 from kibitz.poker.exact.gpu_tables import hands_by_card
 from kibitz.poker.rules import acpc
@@ -292,6 +295,34 @@ def test_the_table_of_the_benchmark():
     assert "30 ms, 10 of them set-up" in text and "0.25 s" in text and "20.0 ms an iteration" in text
     assert bench_gpu_poker.poker_markdown(None) == []
     assert "|---" in "\n".join(bench_gpu_poker.poker_markdown({"checks": {}}))
+
+
+class There:
+    """An array as CuPy has it, as far as a copy in memory needs it."""
+
+    def __init__(self, content):
+        self.content, self.shape, self.dtype = content, content.shape, content.dtype
+        self.size, self.nbytes = content.size, content.nbytes
+
+    def ravel(self):
+        return There(self.content.ravel())
+
+    def __getitem__(self, at):
+        return There(self.content[at])
+
+    def get(self, stream, out):
+        out[...] = self.content
+
+
+@pytest.mark.parametrize("count", [0, 5, 100, 1024, 1025, 5000])
+def test_large_arrays_come_back_in_pieces(count, monkeypatch):
+    monkeypatch.setattr(gpu, "SMALL", 64)
+    monkeypatch.setattr(gpu, "PIECE", 4096)
+    queue = GpuQueue.__new__(GpuQueue)
+    queue._lock, queue.stream = threading.RLock(), SimpleNamespace(synchronize=lambda: None)
+    queue.__dict__["_pinned"] = np.zeros(4096, np.uint8)
+    content = np.random.default_rng(1).random((count, 1), np.float32)
+    np.testing.assert_array_equal(queue.host(There(content)), content)
 
 
 # Tables, and refusals

@@ -7,6 +7,7 @@ endgames do not wait for launches.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -34,33 +35,35 @@ SHARE = 0.9  # of free memory that is taken at most
 STEP = 6  # numbers of an iteration in the schedule
 
 
-class Launcher:
-    """What CuPy does for us: arrays on the GPU, compiled kernels, recorded launches."""
+class GpuQueue:
+    """What CuPy does for us: arrays on the GPU, compiled kernels, recorded launches. All goes in one line, in which
+    threads put their work one after the other."""
 
     def __init__(self) -> None:
         self.device = Device("gpu")
         self.xp = self.device.xp
+        self._lock = threading.RLock()
         self._functions: dict[tuple[str, str, int], Any] = {}  # by source, name and shared memory
         self.stream = self.xp.cuda.Stream(non_blocking=True)
 
     def launch(self, source: str, name: str, grid: tuple[int, ...], threads: int, args: tuple[Any, ...],
                shared: int = 0) -> None:  # fmt: skip
         key = source, name, shared
-        if key not in self._functions:
-            function = _module(source).get_function(name)
-            if shared > PLAIN_SHARED:
-                most = max([shared, *(size for text, same, size in self._functions if (text, same) == key[:2])])
-                function.max_dynamic_shared_size_bytes = most
-            self._functions[key] = function
-        with self.stream:
+        with self._lock, self.stream:
+            if key not in self._functions:
+                function = _module(source).get_function(name)
+                if shared > PLAIN_SHARED:
+                    most = max([shared, *(size for text, same, size in self._functions if (text, same) == key[:2])])
+                    function.max_dynamic_shared_size_bytes = most
+                self._functions[key] = function
             self._functions[key](grid, (threads,), args, shared_mem=shared)
 
     def array(self, array: Any, dtype: Any = None) -> Any:
-        with self.stream:
+        with self._lock, self.stream:
             return self.xp.asarray(array, dtype)
 
     def zeros(self, count: int, dtype: Any) -> Any:
-        with self.stream:
+        with self._lock, self.stream:
             return self.xp.zeros(count, dtype)
 
     def host(self, array: Any) -> NDArray[Any]:
@@ -69,11 +72,12 @@ class Launcher:
         flat, out = array.ravel(), np.empty(array.size, array.dtype)
         step = PIECE // array.dtype.itemsize
         if array.nbytes <= SMALL:
-            flat.get(self.stream, out=out)
-            self.stream.synchronize()
+            with self._lock:
+                flat.get(self.stream, out=out)
+                self.stream.synchronize()
             return out.reshape(array.shape)
         piece = self._pinned.view(array.dtype)
-        with ThreadPoolExecutor(COPIERS) as pool:
+        with self._lock, ThreadPoolExecutor(COPIERS) as pool:
             for first in range(0, array.size, step):
                 count = min(step, array.size - first)
                 flat[first : first + count].get(self.stream, out=piece[:count])
@@ -90,26 +94,32 @@ class Launcher:
 
     def assign(self, array: Any, at: Any, values: Any) -> None:
         """array[at] = values, in the line of launches."""
-        with self.stream:
+        with self._lock, self.stream:
             array[at] = values
 
     def recorded(self, work: Callable[[], None]) -> Callable[[], None]:
         """What launches the same again. All kernels must have been launched before."""
-        self.stream.synchronize()
-        with self.stream:
+        with self._lock, self.stream:
+            self.stream.synchronize()
             self.stream.begin_capture()
             work()
             graph = self.stream.end_capture()
-        return lambda: graph.launch(self.stream)
+
+        def again() -> None:
+            with self._lock:
+                graph.launch(self.stream)
+
+        return again
 
     def wait(self) -> None:
-        self.stream.synchronize()
+        with self._lock:  # nobody may wait while another thread records
+            self.stream.synchronize()
 
 
 @lru_cache(1)
-def on_gpu() -> Launcher:
+def on_gpu() -> GpuQueue:
     """One line of launches for all: memory that one solve has given back is there for the next."""
-    return Launcher()
+    return GpuQueue()
 
 
 @lru_cache(16)
@@ -148,7 +158,7 @@ def source_for(form: PokerOperator, real: Any, kept: Any) -> str:
 class GpuPasses:
     """A poker form without buckets on a GPU."""
 
-    def __init__(self, form: PokerOperator, launcher: Launcher | None = None, dtype: Any = np.float32) -> None:
+    def __init__(self, form: PokerOperator, launcher: GpuQueue | None = None, dtype: Any = np.float32) -> None:
         """dtype: of regrets, strategies and averages, and of plans and values in iterations."""
         if form.buckets is not None:
             raise SolverError(
