@@ -115,7 +115,7 @@ def rent_markdown(result: dict[str, Any]) -> list[str]:
     rows = []
     if "three" in result.get("rates", {}):
         of = result["rates"]["three"]
-        rows.append(_rent(f"train `holdem.limit.3p` at {of['rows']:,} infosets until each has {VISITS} visits on average",
+        rows.append(_rent(f"train `holdem.limit.3p` at {of['rows']:,} infosets, {VISITS} visits each on average",
                           VISITS * of["rows"] / of["decisions"], of["bytes"]))  # fmt: skip
     if "boards" in result:
         of = next(iter(result["boards"]["rates"].values()))
