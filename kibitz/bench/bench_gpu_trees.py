@@ -4,7 +4,7 @@
 
 A check takes ten iterations of two variants on both devices: averages agree to 1e-7 of the largest (a game of three
 players multiplies differences of rounding), values and best responses to 1e-9 of the largest payoff. Rates are of CFR+
-alone: the processor's with one thread and with all cores, each the median of some runs. OpenSpiel's C++ CFR+ is timed in
+alone, the median of some runs: the processor's with one thread and with all cores. OpenSpiel's C++ CFR+ is timed in
 a process of its own where `pyspiel` can be imported; its universal_poker has the rules of Leduc with more cards.
 """
 
