@@ -12,6 +12,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,15 +63,21 @@ def spot(cards: int) -> Any:
 
 def holdem_endgame(betting: str, rng: Any) -> Any:
     """An endgame of limit hold'em on a random board, with ranges that leave a seat a third of its hands or so."""
-    from kibitz.games import game as make_game
     from kibitz.poker.endgames.subgame import Endgame
 
-    rules: Any = make_game(HOLDEM)
+    rules = _holdem()
     node = rules.betting.text.index(betting)
     shown = sum(rules.definition.board[: int(rules.betting.round[node]) + 1])
     endgame = Endgame(rules, node, rng.permutation(52)[:shown].tolist())
     endgame.ranges = rng.random(endgame.ranges.shape) ** 3
     return endgame
+
+
+@cache
+def _holdem() -> Any:
+    from kibitz.games import game as make_game
+
+    return make_game(HOLDEM)
 
 
 def check(form: Any) -> dict[str, Any]:
