@@ -10,9 +10,11 @@ with it are looked at, and once more behind them. At any hand the sum is then fo
 ones), and the hand's own reach falls out of showdowns. Shared memory is short, so betting is cut into parts of few
 terms (`plan.py`).
 
-A warp waits for memory most of its time, as room for sums leaves few warps to a multiprocessor. So what several hands
-need is asked for at once, and what the next hands are (`h`) a step earlier. To ask for all that the next hands need a
-step earlier does not pay: of what is read more is not needed then.
+A warp waits for memory most of its time, as room for sums leaves few warps to a multiprocessor, and each of them adds
+to sums one after the other. So what several hands need is asked for at once, and what the next hands are (`h`) a step
+earlier. On the last boards hands come in strips (`poker/exact/kernels/packed.py`): sums of four cards stay in registers
+for all steps of a strip, and a step reads and writes one more. To ask for all that the next hands need a step earlier
+does not pay: of what is read more is not needed then.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ class CudaRound:
     after: int  # groups of the next round
     cards: int  # that are not on a board
     two: bool  # cards of a hand
+    strips: bool  # whether hands come in strips
     row: tuple[str, ...]  # by source of row numbers: the row of a hand, where PLACE stands for its place
     extra: int  # sources whose rows lie beside the hands
     real: str  # float or double
@@ -49,12 +52,16 @@ class CudaRound:
 
     @property
     def card_bytes(self) -> int:
-        """Of shared memory, from card to card."""
-        return 2 * WARP * self.itemsize
+        return card_bytes(self.itemsize)
 
     def shared_bytes(self, part: Part) -> int:
         """Shared memory of a block. Behind the cards is room for hands that only fill up."""
         return max(1, len(part.terms)) * (self.cards + 1) * self.card_bytes
+
+
+def card_bytes(itemsize: int) -> int:
+    """Of shared memory, from the sums of a card to those of the next."""
+    return 2 * WARP * itemsize
 
 
 def filled(hands: int) -> int:
@@ -110,45 +117,53 @@ extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
   uint4 h[{step}];
   _Pragma("unroll")
   for (int u = 0; u < {step}; u++) h[u] = hand[u];
-  for (int at = 0; at < size; at += {step}) {{
-    const int next_at = at + {step} < size ? at + {step} : 0;
+  {{
+{begin_first}
+    for (int at = 0; at < size; at += {step}) {{
+      const int next_at = at + {step} < size ? at + {step} : 0;
 {load_first}
 {add_first}
+    }}
+{end_first}
   }}
 {body}
 }}
 """
 
+# Behind the hands of a strength, which are looked at after they were added, they are added again; and then the next.
 RUNNING = """
   const unsigned short* const end = ends + (long long)board * (places / {step});
-  int low = 0, next = end[0];
-  for (int tie = 1; low < size; tie++) {{
-    const int high = next;
-    if (high < size) next = end[tie];
-    for (int at = low; at < high; at += {step}) {{
-      const int next_at = at + {step} < high ? at + {step} : low;
+  int low = 0, high = 0, next = end[0];
+  for (int tie = 1; high < size; tie++) {{
+    {{
+{begin_step}
+      for (int at = low; at < next; at += {step}) {{
+        const int next_at = at + {step} < next ? at + {step} : high;
 {load_step}
 {add_step}
+      }}
+{end_step}
     }}
+    low = high;
+    high = next;
+    if (high < size) next = end[tie];
+{begin_value}
     for (int at = low; at < high; at += {step}) {{
       const int next_at = at + {step} < high ? at + {step} : low;
 {load_value}
 {value}
     }}
-    for (int at = low; at < high; at += {step}) {{
-      const int next_at = at + {step};
-{load_step}
-{add_step}
-    }}
-    low = high;
   }}
 """
 
 STANDING = """
-  for (int at = 0; at < size; at += {step}) {{
-    const int next_at = at + {step};
+  {{
+{begin_value}
+    for (int at = 0; at < size; at += {step}) {{
+      const int next_at = at + {step};
 {load_value}
 {value}
+    }}
   }}
 """
 
@@ -256,19 +271,40 @@ class Writer:
             ends += (*(term.folds if folds else ()), *(term.shows if shows else ()))
         return ends
 
-    def _read(self, lines: list[str], names: list[str], indent: str = "    ") -> str:
+    def _read(self, lines: list[str], names: list[str]) -> str:
         """What is made of some hands, and read the next ones, which are there when they are asked for."""
-        cards = ["one[u] = h[u].x & 65535u;", "other[u] = h[u].x >> 16;"]
-        pieces = [f"{indent}unsigned int one[{STEP}], other[{STEP}];"]
-        pieces += [f"{indent}vec {name}[{STEP}];" for name in names]
-        pieces += [self._each([*cards, *lines], indent), self._each(["h[u] = hand[next_at + u];"], indent)]
+        pieces = [f"unsigned int one[{STEP}];", *(f"vec {name}[{STEP}];" for name in names)]
+        if self.of.strips:
+            cards = ["one[u] = h[u].x & 65534u;"]
+            pieces += ["const bool fresh = h[0].x & 1u;", "const unsigned int column = h[0].x >> 16;"]
+        else:
+            cards = ["one[u] = h[u].x & 65535u;", "other[u] = h[u].x >> 16;"]
+            pieces.append(f"unsigned int other[{STEP}];")
+        pieces += [self._each([*cards, *lines]), self._each(["h[u] = hand[next_at + u];"])]
         return "\n".join(pieces)
 
-    def _each(self, lines: list[str], indent: str = "    ") -> str:
-        body = "".join(f"{indent}  {line}\n" for line in lines)
-        return f'{indent}_Pragma("unroll")\n{indent}for (int u = 0; u < {STEP}; u++) {{\n{body}{indent}}}'
+    def _each(self, lines: list[str]) -> str:
+        body = "".join(f"  {line}\n" for line in lines)
+        return f'_Pragma("unroll")\nfor (int u = 0; u < {STEP}; u++) {{\n{body}}}'
 
-    def _add(self, terms: list[int]) -> list[str]:
+    def _add(self, terms: list[int]) -> tuple[str, str, str]:
+        """(before the first step, for each step: hands' weights to the sums of their cards, behind the last step)."""
+        if not self.of.strips:
+            return "", self._each(self._add_hand(terms)), ""
+        store = [f"*(vec*)(sums + {k} * TERM + row_at[u]) = row_sum{k}[u];" for k in terms]
+        load = [f"row_sum{k}[u] = *(const vec*)(sums + {k} * TERM + row_at[u]);" for k in terms]
+        begin = [f"unsigned int row_at[{STEP}];", *(f"vec row_sum{k}[{STEP}];" for k in terms)]
+        nobody = [f"row_at[u] = {self.of.cards * self.of.card_bytes}u;", *(f"row_sum{k}[u] = two(0, 0);" for k in terms)]
+        step = ["if (fresh) {", self._each(store), self._each(["row_at[u] = one[u];"]), self._each(load), "}"]
+        step += [f"vec* const at_column{k} = (vec*)(sums + {k} * TERM + column);" for k in terms]
+        step += [f"const vec column_sum{k} = *at_column{k};" for k in terms]
+        step += [f"const vec added{k} = (w{k}[0] + w{k}[1]) + (w{k}[2] + w{k}[3]);" for k in terms]
+        step += [f"*at_column{k} = column_sum{k} + added{k};" for k in terms]
+        step += [f"all{k} = all{k} + added{k};" for k in terms]
+        step.append(self._each([f"row_sum{k}[u] = row_sum{k}[u] + w{k}[u];" for k in terms]))
+        return "\n".join([*begin, self._each(nobody)]), "\n".join(step), self._each(store)
+
+    def _add_hand(self, terms: list[int]) -> list[str]:
         """A hand's weights to the sums of its cards. All are read before any is written: they never are the same, which
         the compiler cannot know."""
         places = [(k, side) for k in terms for side in (("one", "other") if self.of.two else ("one",))]
@@ -293,19 +329,29 @@ class Writer:
             if term.shows:
                 load_step.append(f"w{k}[u] = {shows};")
         load_value, kept, value = self._value(part)
-        deep = " " * 6
+        begin_step, add_step, end_step = self._add(seen)
+        begin_first, add_first, end_first = self._add([*range(len(terms))])
+        begin_value, rows = "", ""
+        if self.of.strips:
+            begin_value = "\n".join(f"vec row_sum{k}[{STEP}];" for k in range(len(terms)))
+            load_rows = [f"row_sum{k}[u] = *(const vec*)(sums + {k} * TERM + one[u]);" for k in range(len(terms))]
+            rows = "\n".join(["if (fresh) {", self._each(load_rows), "}", *(
+                f"const vec column_sum{k} = *(const vec*)(sums + {k} * TERM + column);" for k in range(len(terms))
+            )]) + "\n"  # fmt: skip
         fields = {
             "step": STEP,
-            "load_step": self._read(load_step, [f"w{k}" for k in seen], deep),
-            "add_step": self._each(self._add(seen), deep),
-            "load_value": self._read(load_value, kept, deep),
-            "value": self._each(value, deep),
+            "begin_step": begin_step,
+            "load_step": self._read(load_step, [f"w{k}" for k in seen]),
+            "add_step": add_step,
+            "end_step": end_step,
+            "begin_value": begin_value,
+            "load_value": self._read(load_value, kept),
+            "value": rows + self._each(value),
         }
         return PART.format(
             name=f"{self.name}_{number}", terms=len(terms), step=STEP, prologue=self._prologue(part),
-            card_bytes=self.of.card_bytes, blocks=BLOCKS,
-            load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]),
-            add_first=self._each(self._add([*range(len(terms))])),
+            card_bytes=self.of.card_bytes, blocks=BLOCKS, begin_first=begin_first, end_first=end_first,
+            load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]), add_first=add_first,
             body=(RUNNING if part.runs else STANDING).format(**fields),
         )  # fmt: skip
 
@@ -362,8 +408,12 @@ class Writer:
         value = []
         for k, term in enumerate(part.terms.values()):
             worth = f"all{k} - *(vec*)(sums + {k} * TERM + one[u])"
-            if self.of.two:
-                worth += f" - *(vec*)(sums + {k} * TERM + other[u])" + (f" + f{k}[u]" if term.folds else "")
+            if self.of.strips:
+                worth = f"all{k} - row_sum{k}[u] - column_sum{k}"
+            elif self.of.two:
+                worth += f" - *(vec*)(sums + {k} * TERM + other[u])"
+            if self.of.two and term.folds:
+                worth += f" + f{k}[u]"
             value.append(f"const vec t{k} = {worth};")
         value += self._tree(part, part.root)
         value.append(f"if (live) *(vec*)(out + {part.slot} * slot + (at + u) * WIDE) = n{part.root};")
