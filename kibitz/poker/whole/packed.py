@@ -17,6 +17,7 @@ import numpy as np
 from kibitz.cards.boards import Boards, pairs
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.weights import ordered, rows_on, shards_of
+from kibitz.poker.buckets.hand_buckets import HandBuckets
 from kibitz.poker.sampled.hands import Source, copies_of, hands_before, renamed
 from kibitz.poker.whole.cuda import STEP, card_bytes, filled
 
@@ -60,7 +61,7 @@ class BoardPacker:
     ) -> None:
         self.boards, self.hole, self.levels, self.device = boards, hole, levels, device
         self.card_bytes = card_bytes(itemsize)
-        self.sources = list({id(source): source for source in sources if source is not None}.values())
+        self.sources = list({source.digest: source for source in sources if source is not None}.values())
         self.shards = shards_of(boards)
         self.xp = device.xp
         self._lock, self._threads = threading.Lock(), threading.local()
@@ -82,7 +83,6 @@ class BoardPacker:
             tie, ahead = np.zeros((size, hands), np.int16), None
         rows = np.zeros((len(self.sources), size, hands), np.uint32)
         for k, source in enumerate(self.sources):
-            assert source is not None
             rows[k] = rows_on(source, level, shard, ahead)
         up = hands_before(boards, hole, level, shard)
         words, packed_rows, ends, where, sizes = self._placed(level, np.ascontiguousarray(order), tie, up, rows)
@@ -134,9 +134,9 @@ class BoardPacker:
 
     # On the GPU
 
-    def number(self, source: Source) -> int:
+    def number(self, source: HandBuckets) -> int:
         """Where the rows of a source are in `PackedBoards.rows`."""
-        return next(k for k, each in enumerate(self.sources) if each is source)
+        return next(k for k, each in enumerate(self.sources) if each.digest == source.digest)
 
     def ready(self, sent: PackedBoards, numbers: Sequence[int]) -> ReadyHands:
         """The hands with the rows of some sources: as kernels read them."""
