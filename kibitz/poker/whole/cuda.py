@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 from kibitz.poker.whole.plan import EXIT, FOLD, ActionRows, Part, Shape, plan_of
 
-WARP, WIDE = 32, 16  # threads, and lanes of a group
-PAIRS = WIDE // 2  # threads of a group: each has two lanes
+WARP, WIDE = 32, 64  # threads, and lanes of a block
+PAIRS = WIDE // 2  # threads of a block: each has two lanes
 STEP = 4  # hands that are read at a time: those of a strength are filled up to a multiple of it
 BLOCKS = 8  # on a multiprocessor at least: so few that the compiler may keep what many loads bring
 
@@ -99,12 +99,11 @@ extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
     const int* __restrict__ sizes,
     const int* __restrict__ board_above, const real* __restrict__ roots, const real* __restrict__ his,
     const real* __restrict__ mine, const long long* __restrict__ his_begin, const long long* __restrict__ my_begin,
-    const real* __restrict__ stake, const int* __restrict__ groups, const int count, const int first, const int places,
+    const real* __restrict__ stake, const int* __restrict__ groups, const int first, const int places,
     real* slots, const long long slot, const real* __restrict__ after, const int* __restrict__ exits) {{
   extern __shared__ vec room[];
-  const int x = threadIdx.x, lane = x % PAIRS * 2, number = blockIdx.y * (WARP / PAIRS) + x / PAIRS;
-  const bool live = number < count;
-  const int g = groups[live ? number : count - 1], board = first + blockIdx.x, size = sizes[board];
+  const int x = threadIdx.x, lane = 2 * x;
+  const int g = groups[blockIdx.y], board = first + blockIdx.x, size = sizes[board];
   const uint4* const hand = hands + (long long)board * places;
   const unsigned int* const more = extra + (long long)board * places * EXTRA;
   const real* const root = roots + ((long long)board_above[board] * GROUPS + g) * (ABOVE + 1) * WIDE + lane;
@@ -416,7 +415,7 @@ class Writer:
                 worth += f" + f{k}[u]"
             value.append(f"const vec t{k} = {worth};")
         value += self._tree(part, part.root)
-        value.append(f"if (live) *(vec*)(out + {part.slot} * slot + (at + u) * WIDE) = n{part.root};")
+        value.append(f"*(vec*)(out + {part.slot} * slot + (at + u) * WIDE) = n{part.root};")
         return load, kept, value
 
     def _tree(self, part: Part, node: int) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Sweeps on a GPU: the boards of a shard round by round, each round's at once.
 
-Cores make shards ready (`packed.py`); reaches, values and their sums over boards are all on the GPU, by kernels that are
-written for the betting of the game (`cuda.py`). Every sum has a fixed order, so the same GPU gives the same bits,
+Cores make shards ready (`packed.py`); reaches, values and their sums over boards are all on the GPU, by kernels written
+for the betting of the game (`cuda.py`), which has blocks of 64 lanes there (`wide.py`). Every sum has a fixed order, so the same GPU gives the same bits,
 whether one sweep goes over the boards or several do; against `poker/whole/kernels.py` they differ by rounding.
 """
 
@@ -21,7 +21,8 @@ from kibitz.poker.bucketed.device import Device
 from kibitz.poker.whole import cuda
 from kibitz.poker.whole.cuda import GATHER, PAIRS, WARP, WIDE, CudaRound, Writer, filled, prelude
 from kibitz.poker.whole.packed import BoardPacker, PackedBoards, ReadyHands
-from kibitz.poker.whole.plan import EXIT, Part, Shape, blocks_of, shapes_of
+from kibitz.poker.whole.plan import EXIT, Part
+from kibitz.poker.whole.wide import WideBetting
 
 Floats = NDArray[np.float64]
 
@@ -38,9 +39,9 @@ class RoundTables:
 
     of: CudaRound
     stake: Any  # [G, N, WIDE]
-    begin: tuple[Any, Any]  # int64[G]  by seat: where the rows of a group begin in its strategy, in WIDE
+    begin: tuple[Any, Any]  # int64[G]  by seat: where the rows of a block begin in its strategy, in WIDE
     exits: Any  # int32[G, N, WIDE]  the lane of the next round; -1: none
-    kinds: list[tuple[Writer, Any]]  # by shape: its code, int32[groups of the shape]
+    kinds: list[tuple[Writer, Any]]  # by shape: its code, int32[blocks of the shape]
     module: Any
     functions: dict[str, Any] = field(default_factory=dict)
 
@@ -55,6 +56,7 @@ class Shards:
     def __init__(self, sweep: Any, device: Device, packer: BoardPacker | None = None) -> None:
         self.sweep, self.device = sweep, device
         self.xp = self.device.xp
+        self.wide = WideBetting(sweep)
         self._tables: dict[tuple[int, int, int], RoundTables] = {}
         self.packer = packer or packer_of([sweep], device)
         if packer is None:
@@ -70,14 +72,14 @@ class Shards:
         """Bytes of what betting is worth on a board, about: fewer than half of the places only fill up."""
         hands = self.sweep.hands(level)
         places = min(cuda.STEP * hands, 2 * hands + 500) + cuda.STEP
-        return int(self._slots(level) * self.sweep.groups(level) * places * WIDE * self.sweep.dtype.itemsize)
+        return int(self._slots(level) * self.wide.count(level) * places * WIDE * self.sweep.dtype.itemsize)
 
     @cached_property
     def _levels(self) -> range:
         return range(self.sweep.begin, self.sweep.last + 1)
 
     def _slots(self, level: int) -> int:
-        shapes, of = self._shapes(level), self._round(level)
+        shapes, of = self.wide.shapes(level), self._round(level)
         return 1 + max(part.slot for shape in shapes for s in (0, 1) for part in Writer(shape, s, False, of, "").parts)
 
     @cached_property
@@ -86,7 +88,7 @@ class Shards:
         sweep = self.sweep
         own = 2 * sum(table.nbytes for table in sweep._laid[1])
         for level in self._levels:
-            own += self._most(level - 1) * sweep.groups(level) * (sweep.hands(level - 1) + cuda.STEP) * WIDE * 24
+            own += self._most(level - 1) * self.wide.count(level) * (sweep.hands(level - 1) + cuda.STEP) * WIDE * 24
         return own
 
     @cached_property
@@ -107,10 +109,10 @@ class Shards:
         return least, most
 
     def _vectors(self, hands: int, dtype: Any) -> list[Any]:
-        """By round: zeros by board before, group, hand there and so many more, and lane."""
+        """By round: zeros by board before, block, hand there and so many more, and lane."""
         sweep, vectors = self.sweep, [None] * self.sweep.begin
         for level in self._levels:
-            each = sweep.groups(level) * (sweep.hands(level - 1) + hands) * WIDE
+            each = self.wide.count(level) * (sweep.hands(level - 1) + hands) * WIDE
             vectors.append(self.xp.zeros(self._most(level - 1) * each, dtype))
         return vectors
 
@@ -131,28 +133,7 @@ class Shards:
 
     @cached_property
     def _strategies(self) -> list[Any]:
-        """By seat: of each group blocks of rows, in a row actions side by side, and lanes."""
-        return [self._by_row(seat, self.xp.asarray(table)) for seat, table in enumerate(self.sweep._laid[1])]
-
-    def _by_row(self, seat: int, table: Any) -> Any:
-        by_row, rows_before = self.xp.empty_like(table), table.reshape(-1, WIDE)
-        lanes = by_row.reshape(-1, WIDE)
-        for level, betting in enumerate(self.sweep._laid[0]):
-            rows = self._row_counts(level)
-            for g in range(len(betting.group_node) - 1):
-                blocks = blocks_of(betting, g, seat)
-                at = min((actions[0][0] for actions in blocks.values()), default=0)
-                for source, actions in blocks.items():
-                    size, width = rows[source], len(actions)
-                    block = lanes[at : at + size * width].reshape(size, width, WIDE)
-                    for column, (begin, _) in enumerate(actions):
-                        block[:, column] = rows_before[begin : begin + size]
-                    at += size * width
-        return by_row
-
-    def _row_counts(self, level: int) -> list[int]:
-        """By source: rows of a round."""
-        return [1 if source is None else source.counts[level] for source in self.sweep.sources]
+        return [self.wide.strategy(seat, self.xp) for seat in (0, 1)]
 
     @cached_property
     def _numbered(self) -> list[int]:
@@ -171,14 +152,12 @@ class Shards:
         beside = max(0, len(self._numbered) - 2)
         words = ["h[u].z", "h[u].w", *(f"more[(PLACE) * EXTRA + {k}]" for k in range(beside))]
         row = ["0u" if source is None else words[self._numbered.index(k)] for k, source in enumerate(sweep.sources)]
+        strips = sweep.hole == 2 and level == sweep.last
         return CudaRound(
-            sweep.hands(level), sweep.hands(level - 1), sweep.groups(level),
-            int(np.diff(sweep._laid[0][level].group_node).max()), sweep.groups(level + 1) if level < sweep.last else 1,
-            sweep.boards.live(level), sweep.hole == 2, sweep.hole == 2 and level == sweep.last, tuple(row), beside, _C_NAMES[sweep.dtype.itemsize],
+            sweep.hands(level), sweep.hands(level - 1), self.wide.count(level), self.wide.nodes(level),
+            self.wide.count(level + 1) if level < sweep.last else 1, sweep.boards.live(level), sweep.hole == 2, strips,
+            tuple(row), beside, _C_NAMES[sweep.dtype.itemsize],
         )  # fmt: skip
-
-    def _shapes(self, level: int) -> dict[Shape, list[int]]:
-        return shapes_of(self.sweep._laid[0][level], self._row_counts(level))
 
     def tables(self, level: int, seat: int, mode: int) -> RoundTables:
         """The betting of a round for a seat; compiled when it is first asked for."""
@@ -190,30 +169,15 @@ class Shards:
     def _made(self, level: int, seat: int, mode: int) -> RoundTables:
         from kibitz.poker.whole.kernels import PLAYED
 
-        betting, of, xp = self.sweep._laid[0][level], self._round(level), self.xp
-        stake = np.zeros((of.groups, of.nodes, WIDE), self.sweep.dtype)
-        begin = np.zeros((2, of.groups), np.int64)
-        exits = np.full((of.groups, of.nodes, WIDE), -1, np.int32)
-        for g in range(of.groups):
-            nodes = slice(*betting.group_node[g : g + 2].tolist())
-            stake[g, : nodes.stop - nodes.start] = betting.stake[seat, nodes]
-            for who in (0, 1):
-                led = betting.slot[who, nodes] == np.arange(nodes.stop - nodes.start)
-                led[0] = False
-                begin[who, g] = (
-                    betting.sequence[who, nodes][led].min(initial=np.iinfo(np.int64).max) if led.any() else 0
-                )
-            for link in range(*betting.group_link[g : g + 2].tolist()):
-                lane, lanes = int(betting.link_lane[link]), int(betting.link_count[link])
-                first = int(betting.link_group[link]) * WIDE + int(betting.link_first[link])
-                exits[g, betting.link_node[link], lane : lane + lanes] = np.arange(first, first + lanes)
+        of, xp = self._round(level), self.xp
         kinds = [
-            (Writer(shape, seat, mode == PLAYED, of, f"b{k}"), xp.asarray(np.array(groups, np.int32)))
-            for k, (shape, groups) in enumerate(self._shapes(level).items())
+            (Writer(shape, seat, mode == PLAYED, of, f"b{k}"), xp.asarray(np.array(blocks, np.int32)))
+            for k, (shape, blocks) in enumerate(self.wide.shapes(level).items())
         ]
         module = self._compile(prelude(of) + GATHER + "".join(writer.source() for writer, _ in kinds))
-        begins = xp.asarray(begin[0]), xp.asarray(begin[1])
-        return RoundTables(of, xp.asarray(stake), begins, xp.asarray(exits), kinds, module)
+        begins = xp.asarray(self.wide.begins[0][level]), xp.asarray(self.wide.begins[1][level])
+        stakes, exits = self.wide.stakes(level, seat), self.wide.exits(level)
+        return RoundTables(of, xp.asarray(stakes), begins, xp.asarray(exits), kinds, module)
 
     def _compile(self, source: str) -> Any:
         return self.xp.RawModule(code=source, options=("-std=c++17",))
@@ -235,7 +199,7 @@ class Shards:
 
     def starts(self, roots: list[NDArray[Any]]) -> list[Any]:
         """Reaches at the roots of the first round with cards, on the GPU."""
-        return [self.xp.asarray(np.pad(root, ((0, 0), (0, 1), (0, 0))).ravel()) for root in roots]
+        return [self.xp.asarray(np.pad(self.wide.widened(root), ((0, 0), (0, 1), (0, 0))).ravel()) for root in roots]
 
     def run(self, packed: list[PackedBoards], sent: list[ReadyHands], seat: int, mode: int, start: Any) -> Any:
         """What a seat gets on a shard's boards: down round by round, and up again."""
@@ -286,15 +250,15 @@ class Shards:
             (sums, before.names, before.name_at, np.int32(filled(of.above)), means),
         )  # fmt: skip
 
-    def _part(self, tables: RoundTables, writer: Writer, groups: Any, k: int, part: Part, sent: ReadyHands, seat: int,
+    def _part(self, tables: RoundTables, writer: Writer, blocks: Any, k: int, part: Part, sent: ReadyHands, seat: int,
               roots: Any, after: Any, first: int, boards: int, values: Any) -> None:  # fmt: skip
         of, places = tables.of, sent.words.shape[1]
         shared, slot = of.shared_bytes(part), boards * of.groups * places * WIDE
         self._function(tables, f"{writer.name}_{k}", shared)(
-            (boards, -(-len(groups) * PAIRS // WARP)), (WARP,),
+            (boards, len(blocks)), (WARP,),
             (sent.words, sent.extra, sent.of.ends, sent.of.sizes, sent.of.above, roots, self._strategies[1 - seat],
-             self._strategies[seat], tables.begin[1 - seat], tables.begin[seat], tables.stake, groups,
-             np.int32(len(groups)), np.int32(first), np.int32(places), values, np.int64(slot), after,
+             self._strategies[seat], tables.begin[1 - seat], tables.begin[seat], tables.stake, blocks,
+             np.int32(first), np.int32(places), values, np.int64(slot), after,
              tables.exits),
             shared_mem=shared,
         )  # fmt: skip
@@ -350,8 +314,9 @@ def together(packer: BoardPacker, number: int, tasks: Sequence[ShardTask]) -> li
 
     answers = []
     for (shards, *_), values in zip(tasks, packer.queued(work), strict=True):
-        shape = shards.sweep.vectors(shards.sweep.begin, np.int8).shape
-        answers.append([np.asarray(shards.device.to_host(each)).reshape(shape) for each in values])
+        shape = shards.wide.count(shards.sweep.begin), shards.sweep.hands(shards.sweep.begin - 1), WIDE
+        found = [np.asarray(shards.device.to_host(each)).reshape(shape) for each in values]
+        answers.append([shards.wide.narrowed(each) for each in found])
     return answers
 
 
