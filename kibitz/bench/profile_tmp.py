@@ -85,13 +85,13 @@ say("sum", sum(spent.values()), "boards", bd)
 for name in [f"b0_{k}" for k in range(5)]:
     f = sh.tables(3, 0, 0).functions[name]
     say(name, "regs", f.num_regs, "local", f.local_size_bytes)
-for most, blocks in ((2, 8), (4, 4), (3, 6), (3, 4)):
-    plan.MOST_TERMS, cuda.BLOCKS = most, blocks
+for piped, most, blocks in ((0, 3, 8), (1, 2, 8), (1, 4, 4), (1, 3, 6), (1, 3, 4), (1, 5, 3), (1, 2, 9)):
+    cuda.PIPELINED, plan.MOST_TERMS, cuda.BLOCKS = piped, most, blocks
     try:
         other = Shards(sweep, sweep.device)
         other.packer._stream = sh.packer._stream
         gpu_only(other, some[:1], (0,))
-        dt, rate = gpu_only(other, some, (0,)); say(f"terms {most} blocks {blocks}: one seat {dt:.2f} s, {rate/2:,.0f} boards/s for both")
+        dt, rate = gpu_only(other, some, (0,)); say(f"piped {piped} terms {most} blocks {blocks}: one seat {dt:.2f} s, {rate/2:,.0f} boards/s for both")
         del other
         xp.get_default_memory_pool().free_all_blocks()
     except Exception as error:

@@ -27,6 +27,7 @@ from kibitz.poker.whole.plan import EXIT, FOLD, ActionRows, Part, Shape, plan_of
 WARP, WIDE = 32, 64  # threads, and lanes of a block
 PAIRS = WIDE // 2  # threads of a block: each has two lanes
 STEP = 4  # hands that are read at a time: those of a strength are filled up to a multiple of it
+PIPELINED = True
 BLOCKS = 8  # on a multiprocessor at least: so few that the compiler may keep what many loads bring
 
 
@@ -83,6 +84,7 @@ typedef {real}2 vec;
 #define PAIRS {pairs}
 #define WARP {warp}
 #define EXTRA {extra}
+enum {{ FIRST, ADD, LOOK, DONE }};
 __device__ __forceinline__ vec two(real a, real b) {{ vec v; v.x = a; v.y = b; return v; }}
 __device__ __forceinline__ vec operator+(vec a, vec b) {{ return two(a.x + b.x, a.y + b.y); }}
 __device__ __forceinline__ vec operator-(vec a, vec b) {{ return two(a.x - b.x, a.y - b.y); }}
@@ -93,15 +95,13 @@ __device__ __forceinline__ vec load(const real* at) {{ return *(const vec*)at; }
 
 # A hand is four words: bytes of shared memory to its cards (16 bits each), the hand on the board before, two rows; more
 # rows, of those sources that few nodes go by, are in `extra`.
-PART = """
-extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
-    const uint4* __restrict__ hands, const unsigned int* __restrict__ extra, const unsigned short* __restrict__ ends,
+PART_PARAMETERS = """    const uint4* __restrict__ hands, const unsigned int* __restrict__ extra, const unsigned short* __restrict__ ends,
     const int* __restrict__ sizes,
     const int* __restrict__ board_above, const real* __restrict__ roots, const real* __restrict__ his,
     const real* __restrict__ mine, const long long* __restrict__ his_begin, const long long* __restrict__ my_begin,
     const real* __restrict__ stake, const int* __restrict__ groups, const int first, const int places,
-    real* slots, const long long slot, const real* __restrict__ after, const int* __restrict__ exits) {{
-  extern __shared__ vec room[];
+    real* slots, const long long slot, const real* __restrict__ after, const int* __restrict__ exits"""
+PART_BEGIN = """  extern __shared__ vec room[];
   const int x = threadIdx.x, lane = 2 * x;
   const int g = groups[blockIdx.y], board = first + blockIdx.x, size = sizes[board];
   const uint4* const hand = hands + (long long)board * places;
@@ -109,7 +109,11 @@ extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
   const real* const root = roots + ((long long)board_above[board] * GROUPS + g) * (ABOVE + 1) * WIDE + lane;
   const real* const his_rows = his + his_begin[g] * WIDE + lane;
   const real* const my_rows = mine + my_begin[g] * WIDE + lane;
-  real* const out = slots + (((long long)blockIdx.x * GROUPS + g) * places) * WIDE + lane;
+  real* const out = slots + (((long long)blockIdx.x * GROUPS + g) * places) * WIDE + lane;"""
+PART = """
+extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
+{parameters}) {{
+{begin}
 {prologue}
   char* const sums = (char*)(room + x);
   for (int i = 0; i < {terms} * TERM; i += {card_bytes}) *(vec*)(sums + i) = two(0, 0);
@@ -162,6 +166,90 @@ STANDING = """
       const int next_at = at + {step};
 {load_value}
 {value}
+    }}
+  }}
+"""
+
+# The same where hands come in strips, in one loop: what the hands of a step need is asked for a step earlier, and which
+# hands they are two steps earlier. All hands are added (FIRST); then those of a strength are added (ADD), looked at
+# (LOOK) and added again together with the next. `now`, `soon` and `then` are a step and those behind it.
+PIPELINE = """
+extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
+{parameters}) {{
+{begin}
+{prologue}
+  char* const sums = (char*)(room + x);
+  for (int i = 0; i < {terms} * TERM; i += {card_bytes}) *(vec*)(sums + i) = two(0, 0);
+  const unsigned short* const end = ends + (long long)board * (places / {step});
+  int low = 0, high = 0, tie = 0, stop = size, then = 0, then_does = FIRST;
+  uint4 held[{step}], h[{step}];
+{declared}
+  _Pragma("unroll")
+  for (int u = 0; u < {step}; u++) h[u] = hand[u];
+{ask_first}
+  _Pragma("unroll")
+  for (int u = 0; u < {step}; u++) held[u] = h[u];
+  int now = 0, does = FIRST;
+{advance}
+  int soon = then, soon_does = then_does;
+  _Pragma("unroll")
+  for (int u = 0; u < {step}; u++) h[u] = hand[soon + u];
+{advance}
+  bool changed = false;
+  while (does != DONE) {{
+    const int at = now;
+    const bool fresh = held[0].x & 1u;
+    const unsigned int column = held[0].x >> 16;
+    unsigned int one[{step}];
+{kept}
+    if (does == LOOK) {{
+{load_value}
+    }}
+{reaches}
+{ask}
+    _Pragma("unroll")
+    for (int u = 0; u < {step}; u++) {{ held[u] = h[u]; h[u] = hand[then + u]; }}
+    if (fresh) {{
+      if (changed) {{
+{store_rows}
+      }}
+{load_rows}
+    }}
+    changed = does != LOOK;
+{columns}
+    if (does == FIRST) {{
+{add_first}
+    }} else if (does == ADD) {{
+{add_step}
+    }} else {{
+{value}
+    }}
+    now = soon;
+    does = soon_does;
+    soon = then;
+    soon_does = then_does;
+{advance}
+  }}
+}}
+"""
+
+ADVANCE = """
+  then += {step};
+  if (then >= stop) {{
+    if (then_does == ADD) {{
+      low = high;
+      high = stop;
+      tie++;
+      then = low;
+      then_does = LOOK;
+    }} else if (high < size) {{
+      then = low;
+      stop = end[tie];
+      then_does = ADD;
+    }} else {{
+      then = 0;
+      stop = 0x7fffffff;
+      then_does = DONE;
     }}
   }}
 """
@@ -316,7 +404,66 @@ class Writer:
 
     # A part
 
+    def _pipeline(self, number: int, part: Part) -> str:
+        """A part on boards whose hands come in strips."""
+        terms = list(part.terms.values())
+        every = [*range(len(terms))]
+        seen = [k for k in every if terms[k].shows]
+        ends = self._ends(part, True, True)
+        led = sorted({node for end in ends for node in self.shape.way(end, self.other)})
+        ask = ["pr[u] = load(root + (unsigned long long)h[u].y * WIDE);", *self._rows(self.other, led, "soon + u")]
+        for node in led:
+            place = self._place(node)
+            ask.append(f"p{node}[u] = load(row{place.source} + {place.column} * WIDE);")
+        reached = sorted({self._reach(end) for end in ends})
+        reaches = ["one[u] = held[u].x & 65534u;", "const vec r = pr[u];"]
+        for node in led:
+            reaches.append(f"const vec v{node} = {self._reach(self.shape.parent[node])} * p{node}[u];")
+        reaches += [f"reach_{name}[u] = {name};" for name in reached]
+
+        def weight(nodes: tuple[int, ...]) -> str:
+            return " + ".join(f"c{end} * reach_{self._reach(end)}[u]" for end in nodes) or "two(0, 0)"
+
+        first = [f"w{k}[u] = {weight(terms[k].folds)} - ({weight(terms[k].shows)});" for k in every]
+        load_value, kept, value = self._value(part, in_strips=True)
+        for k, term in enumerate(terms):
+            if term.folds:
+                value.insert(0, f"const vec f{k} = {weight(term.folds)};")
+        advance = ADVANCE.format(step=STEP)
+        return PIPELINE.format(
+            name=f"{self.name}_{number}", blocks=BLOCKS, step=STEP, terms=len(terms), card_bytes=self.of.card_bytes,
+            parameters=PART_PARAMETERS, begin=PART_BEGIN, prologue=self._prologue(part), advance=advance,
+            declared="\n".join([
+                f"  vec pr[{STEP}];", *(f"  vec p{node}[{STEP}];" for node in led),
+                f"  unsigned int row_at[{STEP}];", *(f"  vec row_sum{k}[{STEP}];" for k in every),
+            ]),
+            ask_first=self._each([line.replace("soon + u", "u") for line in ask]), ask=self._each(ask),
+            kept="\n".join(f"    vec {name}[{STEP}];" for name in (*kept, *(f"reach_{name}" for name in reached))),
+            load_value=self._each([line.replace("h[u]", "held[u]") for line in load_value]) if load_value else "",
+            reaches=self._each(reaches),
+            store_rows=self._each([f"*(vec*)(sums + {k} * TERM + row_at[u]) = row_sum{k}[u];" for k in every]),
+            load_rows=self._each(
+                ["row_at[u] = one[u];", *(f"row_sum{k}[u] = *(const vec*)(sums + {k} * TERM + one[u]);" for k in every)]
+            ),
+            columns="\n".join(f"    const vec column_sum{k} = *(const vec*)(sums + {k} * TERM + column);" for k in every),
+            add_first=self._add_step(every, first),
+            add_step=self._add_step(seen, [f"w{k}[u] = {weight(terms[k].shows)};" for k in seen]),
+            value=self._each(value),
+        )  # fmt: skip
+
+    def _add_step(self, terms: list[int], weights: list[str]) -> str:
+        """A step's weights to the sums of rows, in registers, and of the column."""
+        return "\n".join([
+            *(f"vec w{k}[{STEP}];" for k in terms), self._each(weights),
+            *(f"const vec added{k} = (w{k}[0] + w{k}[1]) + (w{k}[2] + w{k}[3]);" for k in terms),
+            *(f"*(vec*)(sums + {k} * TERM + column) = column_sum{k} + added{k};" for k in terms),
+            *(f"all{k} = all{k} + added{k};" for k in terms),
+            self._each([f"row_sum{k}[u] = row_sum{k}[u] + w{k}[u];" for k in terms]),
+        ])  # fmt: skip
+
     def _part(self, number: int, part: Part) -> str:
+        if PIPELINED and self.of.strips and part.runs:
+            return self._pipeline(number, part)
         terms = list(part.terms.values())
         seen = [k for k, term in enumerate(terms) if term.shows]
         load_first = [*self._reaches(self._ends(part, True, True))]
@@ -349,7 +496,7 @@ class Writer:
         }
         return PART.format(
             name=f"{self.name}_{number}", terms=len(terms), step=STEP, prologue=self._prologue(part),
-            card_bytes=self.of.card_bytes, blocks=BLOCKS, begin_first=begin_first, end_first=end_first,
+            parameters=PART_PARAMETERS, begin=PART_BEGIN, card_bytes=self.of.card_bytes, blocks=BLOCKS, begin_first=begin_first, end_first=end_first,
             load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]), add_first=add_first,
             body=(RUNNING if part.runs else STANDING).format(**fields),
         )  # fmt: skip
@@ -381,11 +528,12 @@ class Writer:
         inside = [node for node in self._inside(part, part.root) if node != part.root]
         return [node for node in inside if self.shape.turn[self.shape.parent[node]] == self.seat]
 
-    def _value(self, part: Part) -> tuple[list[str], list[str], list[str]]:
-        """(what is read for the value of a hand, names of it that are kept, how the value is worked out)."""
+    def _value(self, part: Part, in_strips: bool = False) -> tuple[list[str], list[str], list[str]]:
+        """(what is read for the value of a hand, names of it that are kept, how the value is worked out). in_strips: the
+        other's reaches are known already."""
         load: list[str] = []
         kept: list[str] = []
-        if self.of.two:  # a hand's own reach was taken off with each of its cards
+        if self.of.two and not in_strips:  # a hand's own reach was taken off with each of its cards
             load += self._reaches(self._ends(part, True, False))
             for k, term in enumerate(part.terms.values()):
                 if term.folds:
@@ -412,7 +560,7 @@ class Writer:
             elif self.of.two:
                 worth += f" - *(vec*)(sums + {k} * TERM + other[u])"
             if self.of.two and term.folds:
-                worth += f" + f{k}[u]"
+                worth += f" + f{k}" if in_strips else f" + f{k}[u]"
             value.append(f"const vec t{k} = {worth};")
         value += self._tree(part, part.root)
         value.append(f"*(vec*)(out + {part.slot} * slot + (at + u) * WIDE) = n{part.root};")
