@@ -273,6 +273,7 @@ def evaluate(
     seconds   how long the responder is trained
     local     deals of limit poker that local best response plays against a sampled blueprint
     whole     poker with hand buckets: measure it in the whole game, board by board; value: also what each player gets
+    device    cpu or gpu: of `whole`, and of the responder's training
     progress  is called with a line about the current task
     """
     from kibitz.evaluate import report
@@ -290,7 +291,7 @@ def evaluate(
         try:
             form, profile = laid_out(source, game)
         except GameError as error:
-            return evaluate_sampled(source, seconds, local, str(error), progress)
+            return evaluate_sampled(source, seconds, local, str(error), progress, device)
     if local is not None:
         raise SolverError("this game is measured exactly: leave local out")
     return {"game": profile.game, "sha256": profile.sha256, **report(form, profile)}
@@ -354,21 +355,26 @@ def _whole_player(strategy: Any, game: Any) -> tuple[Any, Any]:
 
 
 def evaluate_sampled(
-    blueprint: Blueprint, seconds: float, local: int | None, why: str, progress: Message = _nobody
+    blueprint: Blueprint, seconds: float, local: int | None, why: str, progress: Message = _nobody, device: str = "cpu"
 ) -> dict[str, Any]:
     """The value of each player in self-play, and what a trained responder wins: a lower bound on exploitability.
 
-    why: it is not measured exactly.
+    why: it is not measured exactly. device: that trains the responder.
     """
     from kibitz.evaluate.sampled import self_play
     from kibitz.play.agents import blueprint_agent
     from kibitz.play.lower_bound import lower_bound
 
+    if device == "gpu":
+        from kibitz.solvers.gpu import gpu
+
+        gpu()  # refuses a GPU that is missing, before any work
     agent = blueprint_agent(blueprint, blueprint.machine, "blueprint")
     progress(f"playing {SELF_PLAY:,} deals against itself")
     sample = self_play(blueprint.machine, agent, SELF_PLAY)
     progress(f"training a responder for {seconds:g} s")
-    bound = lower_bound(agent, seconds=seconds, deals=MATCH_DEALS if blueprint.machine.compiled else 100)
+    deals = MATCH_DEALS if blueprint.machine.compiled else 100
+    bound = lower_bound(agent, seconds=seconds, deals=deals, device=device)
     near: dict[str, Any] = {}
     if local is not None:
         from kibitz.poker.whole.local_response import local_bound

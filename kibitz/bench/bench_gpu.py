@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from kibitz.bench.bench_gpu_whole import bench_whole, whole_markdown
 from kibitz.core.errors import KibitzError, SolverError
 from kibitz.report.tables import section
 
@@ -176,11 +177,12 @@ def bench_gpu(
     checks: Sequence[str] = tuple(CHECKS),
     timed: Sequence[str] = tuple(TIMED),
     compared: bool = True,
+    whole: bool = True,
     wait: float = WAIT,
 ) -> dict[str, Any]:
     """Check, then measure; returns what the JSON file holds.
 
-    compared: whether the processor is timed too. wait: seconds after which a check that is not done counts as late.
+    compared: whether the processor is timed too. whole: whether sweeps over all boards are. wait: seconds after which a check that is not done counts as late.
     """
     from kibitz.solvers.gpu import GpuWalks, gpu
 
@@ -231,6 +233,9 @@ def bench_gpu(
     finally:
         for child in children:
             child.kill()
+    if whole:
+        result["whole"] = bench_whole(keep)
+        keep("sweeps are timed")
     return result
 
 
@@ -268,7 +273,7 @@ def page() -> str:
         rows.append(f"| `{of['game']}` | {of['iterations']} | {100 * of['agree']:.0f}% | {far} |")
     return "\n".join([
         HEAD, f"Machine: one {machine['gpu']}, {machine['multiprocessors']} multiprocessors; Numba {machine['numba']}; "
-        f"{machine['date']}.", "", *gpu_markdown(result), "## Checks", "",
+        f"{machine['date']}.", "", *gpu_markdown(result), *whole_markdown(result), "## Checks", "",
         "*One thread* of the GPU walks the first iterations. The share of table entries that agree with the CPU (to a",
         f"thousandth) must be at least {100 * AGREE:.0f}%. *Many threads* then train for long. The distance between",
         f"the strategies of GPU and CPU must be at most {APART} times that between two CPU runs with different seeds.",
@@ -317,6 +322,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--json")
     parser.add_argument("--checks", default=",".join(CHECKS))
     parser.add_argument("--timed", default=",".join(TIMED))
+    parser.add_argument("--no-whole", action="store_true", help="do not time sweeps over all boards")
     parser.add_argument("--alone", action="store_true", help="do not time the processor")
     parser.add_argument("--wait", type=float, default=WAIT, help="seconds after which a check counts as late")
     of = parser.parse_args(arguments)
@@ -325,7 +331,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return
     names = [[name for name in text.split(",") if name] for text in (of.checks, of.timed)]
     try:
-        bench_gpu(of.seconds, of.json, checks=names[0], timed=names[1], compared=not of.alone, wait=of.wait)
+        bench_gpu(of.seconds, of.json, checks=names[0], timed=names[1], compared=not of.alone,
+                  whole=not of.no_whole, wait=of.wait)  # fmt: skip
     except KibitzError as error:
         sys.exit(f"error: {error}")
 

@@ -18,7 +18,7 @@ from kibitz.cli.common import (
     saved_game,
     telling,
 )
-from kibitz.cli.options import Device, SavedGame, argument, flag, number, option
+from kibitz.cli.options import EvaluateDevice, SavedGame, argument, flag, number, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError, KibitzError, SolverError
 
@@ -42,7 +42,7 @@ def evaluate(
     local: Annotated[int | None, number("--local", "DEALS", LOCAL_HELP)] = None,
     whole: Annotated[bool, flag("--whole", WHOLE_HELP)] = False,
     value: Annotated[bool, flag("--value", VALUE_HELP)] = False,
-    device: Device = "cpu",
+    device: EvaluateDevice = "cpu",
     json: Json = False,
 ) -> None:
     """Measure the exploitability of a strategy.
@@ -95,7 +95,7 @@ def _evaluate_one(
             try:
                 form, strategy = laid_out(source)
             except GameError as error:
-                evaluate_sampled(source, profile, seconds, local, json, watch, str(error))
+                evaluate_sampled(source, profile, seconds, local, json, watch, str(error), device)
                 return
             if local is not None:
                 raise SolverError("this game is measured exactly: leave --local out")
