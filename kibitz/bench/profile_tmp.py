@@ -34,7 +34,7 @@ b = stand_in_buckets(g.definition); say("buckets")
 s = random_strategy(g.betting, b, 1)
 sweep = Sweep(g, (s, s), device="gpu"); sweep._laid; say("laid", sweep.device.label)
 sh = sweep.gpu
-numbers = list(range(0, 1755, 40))
+numbers = list(range(0, 1755, 120))
 boards = sum(sweep.shards[n][3].stop - sweep.shards[n][3].start for n in numbers)
 allb = len(b.boards.rounds[3].cards)
 pk = {}
@@ -45,10 +45,6 @@ dt = time.time()-t
 say(f"packed with 16 threads: {dt:.2f} s, {boards/dt:,.0f} boards/s, all boards {allb/(boards/dt):.1f} s")
 roots = [sweep.roots(seat)[-1] for seat in (0, 1)]
 t = time.time(); sh.shard(numbers[0], (0, 1), 0, roots); say("first shard", round(time.time()-t, 2))
-t = time.time()
-with ThreadPoolExecutor(16) as pool: vals = list(pool.map(lambda n: sh.shard(n, (0, 1), 0, roots), numbers))
-dt = time.time()-t
-say(f"16 threads end to end both seats: {dt:.2f} s, {boards/dt:,.0f} boards/s; all {allb/(boards/dt):.1f} s")
 xp = sh.xp
 sent = {n: [sh.packer.ready(e.sent(xp), sh.row_numbers) for e in pk[n]] for n in numbers}
 starts = sh.starts(roots)
@@ -63,7 +59,7 @@ def gpu_only(who, which=None, seats=(0,1), mode=0):
     bd = sum(sweep.shards[n][3].stop - sweep.shards[n][3].start for n in (which or numbers))
     return dt, bd/dt
 dt, rate = gpu_only(sh); say(f"GPU alone both seats: {dt:.2f} s, {rate:,.0f} boards/s; all {allb/rate:.1f} s")
-some = numbers[5:15]
+some = numbers
 gpu_only(sh, some[:1], (0,), 1)
 dt, rate = gpu_only(sh, some, (0,), 1); say(f"GPU alone value, one seat: {dt:.2f} s, {rate:,.0f} boards/s; all {allb/rate:.1f} s")
 # by kernel
@@ -85,14 +81,11 @@ say("sum", sum(spent.values()), "boards", bd)
 for name in [f"b0_{k}" for k in range(5)]:
     f = sh.tables(3, 0, 0).functions[name]
     say(name, "regs", f.num_regs, "local", f.local_size_bytes)
-for piped, most, blocks in ((0, 3, 8), (1, 2, 8), (1, 4, 4), (1, 3, 6), (1, 3, 4), (1, 5, 3), (1, 2, 9)):
-    cuda.PIPELINED, plan.MOST_TERMS, cuda.BLOCKS = piped, most, blocks
-    try:
-        other = Shards(sweep, sweep.device)
-        other.packer._stream = sh.packer._stream
-        gpu_only(other, some[:1], (0,))
-        dt, rate = gpu_only(other, some, (0,)); say(f"piped {piped} terms {most} blocks {blocks}: one seat {dt:.2f} s, {rate/2:,.0f} boards/s for both")
-        del other
-        xp.get_default_memory_pool().free_all_blocks()
-    except Exception as error:
-        say("failed", most, blocks, repr(error)[:300])
+for most, blocks in ((2, 8), (3, 6), (4, 4)):
+    plan.MOST_TERMS, cuda.BLOCKS = most, blocks
+    other = Shards(sweep, sweep.device)
+    other.packer._stream = sh.packer._stream
+    gpu_only(other, some[:1], (0,))
+    dt, rate = gpu_only(other, some, (0,)); say(f"terms {most} blocks {blocks}: one seat {dt:.2f} s, {rate/2:,.0f} boards/s for both")
+    del other
+    xp.get_default_memory_pool().free_all_blocks()

@@ -10,11 +10,11 @@ with it are looked at, and once more behind them. At any hand the sum is then fo
 ones), and the hand's own reach falls out of showdowns. Shared memory is short, so betting is cut into parts of few
 terms (`plan.py`).
 
-A warp waits for memory most of its time, as room for sums leaves few warps to a multiprocessor, and each of them adds
-to sums one after the other. So what several hands need is asked for at once, and what the next hands are (`h`) a step
-earlier. On the last boards hands come in strips (`poker/exact/kernels/packed.py`): sums of four cards stay in registers
-for all steps of a strip, and a step reads and writes one more. To ask for all that the next hands need a step earlier
-does not pay: of what is read more is not needed then.
+A warp waits for memory most of its time, as room for sums leaves few warps to a multiprocessor. So what several hands
+need is asked for at once, and what the next hands are (`h`) a step earlier. On the last boards hands come in strips
+(`poker/exact/kernels/packed.py`): sums of four cards stay in registers for all steps of a strip, and a step reads and
+writes one more; two steps are worked on at a time. To ask for all that the next hands need a step earlier does not pay:
+it takes more instructions than it saves waiting.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from kibitz.poker.whole.plan import EXIT, FOLD, ActionRows, Part, Shape, plan_of
 WARP, WIDE = 32, 64  # threads, and lanes of a block
 PAIRS = WIDE // 2  # threads of a block: each has two lanes
 STEP = 4  # hands that are read at a time: those of a strength are filled up to a multiple of it
-PIPELINED = True
 BLOCKS = 8  # on a multiprocessor at least: so few that the compiler may keep what many loads bring
 
 
@@ -84,46 +83,59 @@ typedef {real}2 vec;
 #define PAIRS {pairs}
 #define WARP {warp}
 #define EXTRA {extra}
-enum {{ FIRST, ADD, LOOK, DONE }};
 __device__ __forceinline__ vec two(real a, real b) {{ vec v; v.x = a; v.y = b; return v; }}
 __device__ __forceinline__ vec operator+(vec a, vec b) {{ return two(a.x + b.x, a.y + b.y); }}
 __device__ __forceinline__ vec operator-(vec a, vec b) {{ return two(a.x - b.x, a.y - b.y); }}
 __device__ __forceinline__ vec operator*(vec a, vec b) {{ return two(a.x * b.x, a.y * b.y); }}
-__device__ __forceinline__ vec larger(vec a, vec b) {{ return two(a.x > b.x ? a.x : b.x, a.y > b.y ? a.y : b.y); }}
 __device__ __forceinline__ vec load(const real* at) {{ return *(const vec*)at; }}
+__device__ __forceinline__ real ratio(real a, real b) {{ return b != 0 ? a / b : 0; }}
+#ifdef __CUDACC__  // a compiler for GPUs; OPAQUE: one multiplication and addition makes an address, not three of them
+#define OPAQUE(pointer) asm("" : "+l"(pointer))
+__device__ __forceinline__ vec fetch(const real* at) {{ return __ldg((const vec*)at); }}
+__device__ __forceinline__ vec larger(vec a, vec b) {{ return two(fmax(a.x, b.x), fmax(a.y, b.y)); }}
+#else
+#define OPAQUE(pointer)
+__device__ __forceinline__ vec fetch(const real* at) {{ return load(at); }}
+__device__ __forceinline__ vec larger(vec a, vec b) {{ return two(a.x > b.x ? a.x : b.x, a.y > b.y ? a.y : b.y); }}
+#endif
 """
 
 # A hand is four words: bytes of shared memory to its cards (16 bits each), the hand on the board before, two rows; more
 # rows, of those sources that few nodes go by, are in `extra`.
-PART_PARAMETERS = """    const uint4* __restrict__ hands, const unsigned int* __restrict__ extra, const unsigned short* __restrict__ ends,
+PART = """
+extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
+    const uint4* __restrict__ hands, const unsigned int* __restrict__ extra, const unsigned short* __restrict__ ends,
     const int* __restrict__ sizes,
     const int* __restrict__ board_above, const real* __restrict__ roots, const real* __restrict__ his,
     const real* __restrict__ mine, const long long* __restrict__ his_begin, const long long* __restrict__ my_begin,
     const real* __restrict__ stake, const int* __restrict__ groups, const int first, const int places,
-    real* slots, const long long slot, const real* __restrict__ after, const int* __restrict__ exits"""
-PART_BEGIN = """  extern __shared__ vec room[];
+    real* slots, const long long slot, const real* __restrict__ after, const int* __restrict__ exits) {{
+  extern __shared__ vec room[];
   const int x = threadIdx.x, lane = 2 * x;
   const int g = groups[blockIdx.y], board = first + blockIdx.x, size = sizes[board];
   const uint4* const hand = hands + (long long)board * places;
   const unsigned int* const more = extra + (long long)board * places * EXTRA;
-  const real* const root = roots + ((long long)board_above[board] * GROUPS + g) * (ABOVE + 1) * WIDE + lane;
-  const real* const his_rows = his + his_begin[g] * WIDE + lane;
-  const real* const my_rows = mine + my_begin[g] * WIDE + lane;
-  real* const out = slots + (((long long)blockIdx.x * GROUPS + g) * places) * WIDE + lane;"""
-PART = """
-extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
-{parameters}) {{
-{begin}
+  const real* root = roots + ((long long)board_above[board] * GROUPS + g) * (ABOVE + 1) * WIDE + lane;
+  const real* his_rows = his + his_begin[g] * WIDE + lane;
+  const real* my_rows = mine + my_begin[g] * WIDE + lane;
+  OPAQUE(root);
+  OPAQUE(his_rows);
+  OPAQUE(my_rows);
+  real* const out = slots + (((long long)blockIdx.x * GROUPS + g) * places) * WIDE + lane;
 {prologue}
   char* const sums = (char*)(room + x);
   for (int i = 0; i < {terms} * TERM; i += {card_bytes}) *(vec*)(sums + i) = two(0, 0);
-  uint4 h[{step}];
-  _Pragma("unroll")
-  for (int u = 0; u < {step}; u++) h[u] = hand[u];
+  const unsigned short* const end = ends + (long long)board * (places / {step});
+  int low = 0, high = 0, next = end[0];
+  uint4 h[{span}];
+  {{
+    const int next_at = 0, next_second = {step} < size ? {step} : size;
+{read}
+  }}
   {{
 {begin_first}
-    for (int at = 0; at < size; at += {step}) {{
-      const int next_at = at + {step} < size ? at + {step} : 0;
+    for (int at = 0; at < size; at += {span}) {{
+      STEPS(size, 0, next)
 {load_first}
 {add_first}
     }}
@@ -135,13 +147,11 @@ extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
 
 # Behind the hands of a strength, which are looked at after they were added, they are added again; and then the next.
 RUNNING = """
-  const unsigned short* const end = ends + (long long)board * (places / {step});
-  int low = 0, high = 0, next = end[0];
   for (int tie = 1; high < size; tie++) {{
     {{
 {begin_step}
-      for (int at = low; at < next; at += {step}) {{
-        const int next_at = at + {step} < next ? at + {step} : high;
+      for (int at = low; at < next; at += {span}) {{
+        STEPS(next, high, next)
 {load_step}
 {add_step}
       }}
@@ -151,8 +161,8 @@ RUNNING = """
     high = next;
     if (high < size) next = end[tie];
 {begin_value}
-    for (int at = low; at < high; at += {step}) {{
-      const int next_at = at + {step} < high ? at + {step} : low;
+    for (int at = low; at < high; at += {span}) {{
+      STEPS(high, low, next)
 {load_value}
 {value}
     }}
@@ -162,96 +172,20 @@ RUNNING = """
 STANDING = """
   {{
 {begin_value}
-    for (int at = 0; at < size; at += {step}) {{
-      const int next_at = at + {step};
+    for (int at = 0; at < size; at += {span}) {{
+      STEPS(size, 0, size)
 {load_value}
 {value}
     }}
   }}
 """
 
-# The same where hands come in strips, in one loop: what the hands of a step need is asked for a step earlier, and which
-# hands they are two steps earlier. All hands are added (FIRST); then those of a strength are added (ADD), looked at
-# (LOOK) and added again together with the next. `now`, `soon` and `then` are a step and those behind it.
-PIPELINE = """
-extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
-{parameters}) {{
-{begin}
-{prologue}
-  char* const sums = (char*)(room + x);
-  for (int i = 0; i < {terms} * TERM; i += {card_bytes}) *(vec*)(sums + i) = two(0, 0);
-  const unsigned short* const end = ends + (long long)board * (places / {step});
-  int low = 0, high = 0, tie = 0, stop = size, then = 0, then_does = FIRST;
-  uint4 held[{step}], h[{step}];
-{declared}
-  _Pragma("unroll")
-  for (int u = 0; u < {step}; u++) h[u] = hand[u];
-{ask_first}
-  _Pragma("unroll")
-  for (int u = 0; u < {step}; u++) held[u] = h[u];
-  int now = 0, does = FIRST;
-{advance}
-  int soon = then, soon_does = then_does;
-  _Pragma("unroll")
-  for (int u = 0; u < {step}; u++) h[u] = hand[soon + u];
-{advance}
-  bool changed = false;
-  while (does != DONE) {{
-    const int at = now;
-    const bool fresh = held[0].x & 1u;
-    const unsigned int column = held[0].x >> 16;
-    unsigned int one[{step}];
-{kept}
-    if (does == LOOK) {{
-{load_value}
-    }}
-{reaches}
-{ask}
-    _Pragma("unroll")
-    for (int u = 0; u < {step}; u++) {{ held[u] = h[u]; h[u] = hand[then + u]; }}
-    if (fresh) {{
-      if (changed) {{
-{store_rows}
-      }}
-{load_rows}
-    }}
-    changed = does != LOOK;
-{columns}
-    if (does == FIRST) {{
-{add_first}
-    }} else if (does == ADD) {{
-{add_step}
-    }} else {{
-{value}
-    }}
-    now = soon;
-    does = soon_does;
-    soon = then;
-    soon_does = then_does;
-{advance}
-  }}
-}}
-"""
-
-ADVANCE = """
-  then += {step};
-  if (then >= stop) {{
-    if (then_does == ADD) {{
-      low = high;
-      high = stop;
-      tie++;
-      then = low;
-      then_does = LOOK;
-    }} else if (high < size) {{
-      then = low;
-      stop = end[tie];
-      then_does = ADD;
-    }} else {{
-      then = 0;
-      stop = 0x7fffffff;
-      then_does = DONE;
-    }}
-  }}
+# Where the steps are that are worked on, and those after them. to: where this loop ends; from, until: the next one.
+STEPS = """
+#define STEPS(to, from, until) \\
+  const int second = at + {step} < to ? at + {step} : size; \\
+  const int next_at = at + {span} < to ? at + {span} : from; \\
+  const int next_second = next_at + {step} < (at + {span} < to ? to : until) ? next_at + {step} : size;
 """
 
 OPEN = """
@@ -345,12 +279,12 @@ class Writer:
         """Lines that work reaches out. Products go from the root on, as on a core. at: the place of the hand."""
         if not nodes:
             return
-        yield "const vec r = load(root + (unsigned long long)h[u].y * WIDE);"
+        yield "const vec r = fetch(root + (unsigned long long)h[u].y * WIDE);"
         led = sorted({each for end in nodes for each in self.shape.way(end, self.other)})
         yield from self._rows(self.other, led, at)
         for node in led:
             above, place = self._reach(self.shape.parent[node]), self._place(node)
-            yield f"const vec v{node} = {above} * load(row{place.source} + {place.column} * WIDE);"
+            yield f"const vec v{node} = {above} * fetch(row{place.source} + {place.column} * WIDE);"
 
     def _ends(self, part: Part, folds: bool, shows: bool) -> list[int]:
         ends: list[int] = []
@@ -358,21 +292,36 @@ class Writer:
             ends += (*(term.folds if folds else ()), *(term.shows if shows else ()))
         return ends
 
+    @property
+    def _span(self) -> int:
+        """Hands that are worked on at a time: two steps where they come in strips."""
+        return 2 * STEP if self.of.strips else STEP
+
+    @property
+    def _at(self) -> str:
+        """The place of a hand."""
+        return f"((u < {STEP} ? at : second) + u % {STEP})" if self.of.strips else "(at + u)"
+
     def _read(self, lines: list[str], names: list[str]) -> str:
         """What is made of some hands, and read the next ones, which are there when they are asked for."""
-        pieces = [f"unsigned int one[{STEP}];", *(f"vec {name}[{STEP}];" for name in names)]
+        pieces = [f"unsigned int one[{self._span}];", *(f"vec {name}[{self._span}];" for name in names)]
         if self.of.strips:
             cards = ["one[u] = h[u].x & 65534u;"]
-            pieces += ["const bool fresh = h[0].x & 1u;", "const unsigned int column = h[0].x >> 16;"]
+            pieces += [f"const bool fresh[2] = {{(h[0].x & 1u) != 0, (h[{STEP}].x & 1u) != 0}};",
+                       f"const unsigned int column[2] = {{h[0].x >> 16, h[{STEP}].x >> 16}};"]  # fmt: skip
         else:
             cards = ["one[u] = h[u].x & 65535u;", "other[u] = h[u].x >> 16;"]
             pieces.append(f"unsigned int other[{STEP}];")
-        pieces += [self._each([*cards, *lines]), self._each(["h[u] = hand[next_at + u];"])]
-        return "\n".join(pieces)
+        return "\n".join([*pieces, self._each([*cards, *lines]), self._next()])
 
-    def _each(self, lines: list[str]) -> str:
+    def _next(self) -> str:
+        """Reads the next hands."""
+        place = self._at.replace("at", "next_at").replace("second", "next_second")
+        return self._each([f"h[u] = hand[{place}];"])
+
+    def _each(self, lines: list[str], name: str = "u", count: int | None = None) -> str:
         body = "".join(f"  {line}\n" for line in lines)
-        return f'_Pragma("unroll")\nfor (int u = 0; u < {STEP}; u++) {{\n{body}}}'
+        return f'_Pragma("unroll")\nfor (int {name} = 0; {name} < {count or self._span}; {name}++) {{\n{body}}}'
 
     def _add(self, terms: list[int]) -> tuple[str, str, str]:
         """(before the first step, for each step: hands' weights to the sums of their cards, behind the last step)."""
@@ -382,14 +331,19 @@ class Writer:
         load = [f"row_sum{k}[u] = *(const vec*)(sums + {k} * TERM + row_at[u]);" for k in terms]
         begin = [f"unsigned int row_at[{STEP}];", *(f"vec row_sum{k}[{STEP}];" for k in terms)]
         nobody = [f"row_at[u] = {self.of.cards * self.of.card_bytes}u;", *(f"row_sum{k}[u] = two(0, 0);" for k in terms)]
-        step = ["if (fresh) {", self._each(store), self._each(["row_at[u] = one[u];"]), self._each(load), "}"]
-        step += [f"vec* const at_column{k} = (vec*)(sums + {k} * TERM + column);" for k in terms]
+        at = f"{STEP} * half"
+        step = ["if (fresh[half]) {", self._each(store, count=STEP), self._each([f"row_at[u] = one[{at} + u];"], count=STEP),
+                self._each(load, count=STEP), "}"]  # fmt: skip
+        step += [f"vec* const at_column{k} = (vec*)(sums + {k} * TERM + column[half]);" for k in terms]
         step += [f"const vec column_sum{k} = *at_column{k};" for k in terms]
-        step += [f"const vec added{k} = (w{k}[0] + w{k}[1]) + (w{k}[2] + w{k}[3]);" for k in terms]
+        step += [
+            f"const vec added{k} = (w{k}[{at}] + w{k}[{at} + 1]) + (w{k}[{at} + 2] + w{k}[{at} + 3]);" for k in terms
+        ]
         step += [f"*at_column{k} = column_sum{k} + added{k};" for k in terms]
         step += [f"all{k} = all{k} + added{k};" for k in terms]
-        step.append(self._each([f"row_sum{k}[u] = row_sum{k}[u] + w{k}[u];" for k in terms]))
-        return "\n".join([*begin, self._each(nobody)]), "\n".join(step), self._each(store)
+        step.append(self._each([f"row_sum{k}[u] = row_sum{k}[u] + w{k}[{at} + u];" for k in terms], count=STEP))
+        return ("\n".join([*begin, self._each(nobody, count=STEP)]), self._each(step, "half", 2),
+                self._each(store, count=STEP))  # fmt: skip
 
     def _add_hand(self, terms: list[int]) -> list[str]:
         """A hand's weights to the sums of its cards. All are read before any is written: they never are the same, which
@@ -404,102 +358,68 @@ class Writer:
 
     # A part
 
-    def _pipeline(self, number: int, part: Part) -> str:
-        """A part on boards whose hands come in strips."""
-        terms = list(part.terms.values())
-        every = [*range(len(terms))]
-        seen = [k for k in every if terms[k].shows]
-        ends = self._ends(part, True, True)
-        led = sorted({node for end in ends for node in self.shape.way(end, self.other)})
-        ask = ["pr[u] = load(root + (unsigned long long)h[u].y * WIDE);", *self._rows(self.other, led, "soon + u")]
-        for node in led:
-            place = self._place(node)
-            ask.append(f"p{node}[u] = load(row{place.source} + {place.column} * WIDE);")
-        reached = sorted({self._reach(end) for end in ends})
-        reaches = ["one[u] = held[u].x & 65534u;", "const vec r = pr[u];"]
-        for node in led:
-            reaches.append(f"const vec v{node} = {self._reach(self.shape.parent[node])} * p{node}[u];")
-        reaches += [f"reach_{name}[u] = {name};" for name in reached]
-
-        def weight(nodes: tuple[int, ...]) -> str:
-            return " + ".join(f"c{end} * reach_{self._reach(end)}[u]" for end in nodes) or "two(0, 0)"
-
-        first = [f"w{k}[u] = {weight(terms[k].folds)} - ({weight(terms[k].shows)});" for k in every]
-        load_value, kept, value = self._value(part, in_strips=True)
-        for k, term in enumerate(terms):
-            if term.folds:
-                value.insert(0, f"const vec f{k} = {weight(term.folds)};")
-        advance = ADVANCE.format(step=STEP)
-        return PIPELINE.format(
-            name=f"{self.name}_{number}", blocks=BLOCKS, step=STEP, terms=len(terms), card_bytes=self.of.card_bytes,
-            parameters=PART_PARAMETERS, begin=PART_BEGIN, prologue=self._prologue(part), advance=advance,
-            declared="\n".join([
-                f"  vec pr[{STEP}];", *(f"  vec p{node}[{STEP}];" for node in led),
-                f"  unsigned int row_at[{STEP}];", *(f"  vec row_sum{k}[{STEP}];" for k in every),
-            ]),
-            ask_first=self._each([line.replace("soon + u", "u") for line in ask]), ask=self._each(ask),
-            kept="\n".join(f"    vec {name}[{STEP}];" for name in (*kept, *(f"reach_{name}" for name in reached))),
-            load_value=self._each([line.replace("h[u]", "held[u]") for line in load_value]) if load_value else "",
-            reaches=self._each(reaches),
-            store_rows=self._each([f"*(vec*)(sums + {k} * TERM + row_at[u]) = row_sum{k}[u];" for k in every]),
-            load_rows=self._each(
-                ["row_at[u] = one[u];", *(f"row_sum{k}[u] = *(const vec*)(sums + {k} * TERM + one[u]);" for k in every)]
-            ),
-            columns="\n".join(f"    const vec column_sum{k} = *(const vec*)(sums + {k} * TERM + column);" for k in every),
-            add_first=self._add_step(every, first),
-            add_step=self._add_step(seen, [f"w{k}[u] = {weight(terms[k].shows)};" for k in seen]),
-            value=self._each(value),
-        )  # fmt: skip
-
-    def _add_step(self, terms: list[int], weights: list[str]) -> str:
-        """A step's weights to the sums of rows, in registers, and of the column."""
-        return "\n".join([
-            *(f"vec w{k}[{STEP}];" for k in terms), self._each(weights),
-            *(f"const vec added{k} = (w{k}[0] + w{k}[1]) + (w{k}[2] + w{k}[3]);" for k in terms),
-            *(f"*(vec*)(sums + {k} * TERM + column) = column_sum{k} + added{k};" for k in terms),
-            *(f"all{k} = all{k} + added{k};" for k in terms),
-            self._each([f"row_sum{k}[u] = row_sum{k}[u] + w{k}[u];" for k in terms]),
-        ])  # fmt: skip
-
     def _part(self, number: int, part: Part) -> str:
-        if PIPELINED and self.of.strips and part.runs:
-            return self._pipeline(number, part)
         terms = list(part.terms.values())
-        seen = [k for k, term in enumerate(terms) if term.shows]
-        load_first = [*self._reaches(self._ends(part, True, True))]
-        load_step = [*self._reaches(self._ends(part, False, True))]
-        for k, term in enumerate(terms):
-            both = (" + ".join(f"c{end} * {self._reach(end)}" for end in ends) for ends in (term.folds, term.shows))
-            folds, shows = both
+        every, twins = [*range(len(terms))], self._twins(part)
+        seen = [k for k in every if terms[k].shows]
+        own = [k for k in every if k not in twins]  # whose sums are worked out by themselves
+        load_first = [*self._reaches([end for k in own for end in (*terms[k].folds, *terms[k].shows)], self._at)]
+        load_step = [*self._reaches(self._ends(part, False, True), self._at)]
+        for k in own:
+            folds, shows = (
+                " + ".join(f"c{end} * {self._reach(end)}" for end in ends) for ends in (terms[k].folds, terms[k].shows)
+            )
             load_first.append(f"w{k}[u] = {folds or 'two(0, 0)'} - ({shows or 'two(0, 0)'});")
-            if term.shows:
+            if terms[k].shows:
                 load_step.append(f"w{k}[u] = {shows};")
         load_value, kept, value = self._value(part)
         begin_step, add_step, end_step = self._add(seen)
-        begin_first, add_first, end_first = self._add([*range(len(terms))])
-        begin_value, rows = "", ""
+        begin_first, add_first, end_first = self._add(own)
+        begin_value, values = "", self._each(value)
         if self.of.strips:
-            begin_value = "\n".join(f"vec row_sum{k}[{STEP}];" for k in range(len(terms)))
-            load_rows = [f"row_sum{k}[u] = *(const vec*)(sums + {k} * TERM + one[u]);" for k in range(len(terms))]
-            rows = "\n".join(["if (fresh) {", self._each(load_rows), "}", *(
-                f"const vec column_sum{k} = *(const vec*)(sums + {k} * TERM + column);" for k in range(len(terms))
-            )]) + "\n"  # fmt: skip
+            begin_value = "\n".join(f"vec row_sum{k}[{STEP}];" for k in every)
+            rows = [f"row_sum{k}[u] = *(const vec*)(sums + {k} * TERM + one[{STEP} * half + u]);" for k in every]
+            columns = [f"const vec column_sum{k} = *(const vec*)(sums + {k} * TERM + column[half]);" for k in every]
+            values = self._each(
+                ["if (fresh[half]) {", self._each(rows, count=STEP), "}", *columns,
+                 self._each([f"const int u = {STEP} * half + i;", *value], "i", STEP)], "half", 2,
+            )  # fmt: skip
         fields = {
-            "step": STEP,
+            "span": self._span,
             "begin_step": begin_step,
             "load_step": self._read(load_step, [f"w{k}" for k in seen]),
             "add_step": add_step,
             "end_step": end_step,
             "begin_value": begin_value,
             "load_value": self._read(load_value, kept),
-            "value": rows + self._each(value),
+            "value": values,
         }
         return PART.format(
-            name=f"{self.name}_{number}", terms=len(terms), step=STEP, prologue=self._prologue(part),
-            parameters=PART_PARAMETERS, begin=PART_BEGIN, card_bytes=self.of.card_bytes, blocks=BLOCKS, begin_first=begin_first, end_first=end_first,
-            load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]), add_first=add_first,
+            name=f"{self.name}_{number}", terms=len(terms), step=STEP, span=self._span, read=self._next(),
+            prologue=self._prologue(part), card_bytes=self.of.card_bytes, blocks=BLOCKS, begin_first=begin_first,
+            end_first="\n".join([end_first, *self._twin_sums(twins)]),
+            load_first=self._read(load_first, [f"w{k}" for k in own]), add_first=add_first,
             body=(RUNNING if part.runs else STANDING).format(**fields),
         )  # fmt: skip
+
+    def _twins(self, part: Part) -> dict[int, tuple[int, str]]:
+        """Terms of a fold of the seat where it could also go to a showdown with the same reach of the other: (the term
+        of the showdown, what its sums are multiplied by before any hand is seen)."""
+        terms, twins = list(part.terms.values()), {}
+        shows = {self._reach(term.shows[0]): k for k, term in enumerate(terms) if len(term.shows) == 1 and not term.folds}
+        for k, term in enumerate(terms):
+            if len(term.folds) == 1 and not term.shows and self._reach(term.folds[0]) in shows:
+                other = shows[self._reach(term.folds[0])]
+                fold, show = f"c{term.folds[0]}", f"c{terms[other].shows[0]}"
+                twins[k] = other, f"two(-ratio({fold}.x, {show}.x), -ratio({fold}.y, {show}.y))"
+        return twins
+
+    def _twin_sums(self, twins: dict[int, tuple[int, str]]) -> Iterator[str]:
+        for k, (other, factor) in twins.items():
+            yield f"const vec factor{k} = {factor};"
+            yield f"all{k} = factor{k} * all{other};"
+            yield f"for (int i = 0; i < TERM; i += {self.of.card_bytes})"
+            yield f"  *(vec*)(sums + {k} * TERM + i) = factor{k} * *(const vec*)(sums + {other} * TERM + i);"
 
     def _prologue(self, part: Part) -> str:
         ends = self._ends(part, True, True)
@@ -528,42 +448,41 @@ class Writer:
         inside = [node for node in self._inside(part, part.root) if node != part.root]
         return [node for node in inside if self.shape.turn[self.shape.parent[node]] == self.seat]
 
-    def _value(self, part: Part, in_strips: bool = False) -> tuple[list[str], list[str], list[str]]:
-        """(what is read for the value of a hand, names of it that are kept, how the value is worked out). in_strips: the
-        other's reaches are known already."""
+    def _value(self, part: Part) -> tuple[list[str], list[str], list[str]]:
+        """(what is read for the value of a hand, names of it that are kept, how the value is worked out)."""
         load: list[str] = []
         kept: list[str] = []
-        if self.of.two and not in_strips:  # a hand's own reach was taken off with each of its cards
-            load += self._reaches(self._ends(part, True, False))
+        if self.of.two:  # a hand's own reach was taken off with each of its cards
+            load += self._reaches(self._ends(part, True, False), self._at)
             for k, term in enumerate(part.terms.values()):
                 if term.folds:
                     kept.append(f"f{k}")
                     load.append(f"f{k}[u] = " + " + ".join(f"c{end} * {self._reach(end)}" for end in term.folds) + ";")
         for root, slot in part.reads.items():
             kept.append(f"s{root}")
-            load.append(f"s{root}[u] = load(out + {slot} * slot + (at + u) * WIDE);")
+            load.append(f"s{root}[u] = load(out + {slot} * slot + {self._at} * WIDE);")
         if self.played and self._own(part):
-            load += self._rows(self.seat, self._own(part), "at + u")
+            load += self._rows(self.seat, self._own(part), self._at)
             for node in self._own(part):
                 kept.append(f"m{node}")
                 place = self._place(node)
-                load.append(f"m{node}[u] = load(mine_row{place.source} + {place.column} * WIDE);")
+                load.append(f"m{node}[u] = fetch(mine_row{place.source} + {place.column} * WIDE);")
         for node in self._exits(part):
             kept.append(f"x{node}")
-            sides = (f"to{node}_{k} < 0 ? 0 : from{node}_{k}[(at + u) * WIDE]" for k in (0, 1))
+            sides = (f"to{node}_{k} < 0 ? 0 : from{node}_{k}[{self._at} * WIDE]" for k in (0, 1))
             load.append(f"x{node}[u] = two({', '.join(sides)});")
         value = []
         for k, term in enumerate(part.terms.values()):
             worth = f"all{k} - *(vec*)(sums + {k} * TERM + one[u])"
             if self.of.strips:
-                worth = f"all{k} - row_sum{k}[u] - column_sum{k}"
+                worth = f"all{k} - row_sum{k}[i] - column_sum{k}"
             elif self.of.two:
                 worth += f" - *(vec*)(sums + {k} * TERM + other[u])"
             if self.of.two and term.folds:
-                worth += f" + f{k}" if in_strips else f" + f{k}[u]"
+                worth += f" + f{k}[u]"
             value.append(f"const vec t{k} = {worth};")
         value += self._tree(part, part.root)
-        value.append(f"*(vec*)(out + {part.slot} * slot + (at + u) * WIDE) = n{part.root};")
+        value.append(f"*(vec*)(out + {part.slot} * slot + {self._at} * WIDE) = n{part.root};")
         return load, kept, value
 
     def _tree(self, part: Part, node: int) -> Iterator[str]:
@@ -609,7 +528,8 @@ class Writer:
 
 
 def prelude(of: CudaRound) -> str:
-    return PRELUDE.format(
+    span = 2 * STEP if of.strips else STEP
+    return STEPS.format(step=STEP, span=span) + PRELUDE.format(
         real=of.real, hands=of.hands, filled=filled(of.hands), above=of.above, groups=of.groups, nodes=of.nodes,
         after=of.after, term=(of.cards + 1) * of.card_bytes, wide=WIDE, pairs=PAIRS, warp=WARP,
         extra=of.extra,

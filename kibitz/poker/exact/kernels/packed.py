@@ -174,5 +174,10 @@ def pack_hands(order, tie, up, rows, cards, scale, none, strips, places, near, c
             strengths += 1
             first = last
         sizes[b] = at
+        if strips and at <= places:  # a step of nobody, for those who look at two where only one is left
+            for u in range(STEP):
+                packed[b, at + u, 0] = nobody * scale | (nobody * scale << 16)
+                packed[b, at + u, 1] = none
+            packed[b, at, 0] |= FRESH
         most = max(most, at)
     return most
