@@ -182,7 +182,8 @@ def bench_gpu(
 ) -> dict[str, Any]:
     """Check, then measure; returns what the JSON file holds.
 
-    compared: whether the processor is timed too. whole: whether sweeps over all boards are. wait: seconds after which a check that is not done counts as late.
+    compared: whether the processor is timed too. whole: whether sweeps over all boards are timed.
+    wait: seconds after which a check that is not done counts as late.
     """
     from kibitz.solvers.gpu import GpuWalks, gpu
 

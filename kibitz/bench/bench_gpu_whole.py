@@ -81,7 +81,7 @@ def check_whole(device: str = "gpu", shards: int = 4) -> dict[str, Any]:
     return {"game": SMALL_GAME, "flops": shards, "apart": apart, "right": apart <= CLOSE}
 
 
-def bench_whole(say: Callable[[str], None], flops: int = FLOPS, device: Any = None) -> dict[str, Any]:
+def bench_whole(say: Callable[[str], None], flops: int = FLOPS) -> dict[str, Any]:
     """Check, then time one strategy, four in one pass, and a pair; what the JSON file holds of it."""
     from kibitz.games import game
     from kibitz.poker.whole.gpu import Shards, fitting, packer_of
@@ -102,7 +102,8 @@ def bench_whole(say: Callable[[str], None], flops: int = FLOPS, device: Any = No
     some = sum(sweeps[0].shards[n][-1].stop - sweeps[0].shards[n][-1].start for n in numbers)
     result |= {"game": GAME, "boards": boards, "flops": len(numbers), "boards_timed": some, "cores": cores()}
     kinds: dict[str, tuple[Sequence[Any], tuple[int, ...], int]] = {
-        ONE: (sweeps[:1], (0, 1), BEST), FOUR: (sweeps[:4], (0, 1), BEST), PAIR: (sweeps[4:], (0,), PLAYED)}  # fmt: skip
+        ONE: (sweeps[:1], (0, 1), BEST), FOUR: (sweeps[:4], (0, 1), BEST), PAIR: (sweeps[4:], (0,), PLAYED),
+    }  # fmt: skip
     for name, (chosen, seats, mode) in kinds.items():
         packer = packer_of(chosen, chosen[0].device)
         shards = [Shards(sweep, sweep.device, packer) for sweep in chosen]

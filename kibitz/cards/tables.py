@@ -225,7 +225,8 @@ def build_together(
                 store.save(_part_of(home() / recipe.name), PART, {**begun[number][0], "done": done[number]},
                            {**recipe.meta, "seconds": seconds(number)})  # fmt: skip
 
-        if _wave(missing[0], piece, done.all(axis=0), threads or cores(), tell, lock, math.inf, (every, save)):
+        both = np.asarray(done.all(axis=0))
+        if _wave(missing[0], piece, both, threads or cores(), tell, lock, math.inf, (every, save)):
             save()
             raise KeyboardInterrupt
         for number, recipe in enumerate(missing):

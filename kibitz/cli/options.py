@@ -108,7 +108,7 @@ GPU_NEEDS = "needs kibitz[gpu13], or kibitz[gpu12] for CUDA 12"
 DEVICE_HELP = f"cpu, or gpu ({GPU_NEEDS}) for poker with hand buckets, such as percentile(8)."
 Device = Annotated[str, option("--device", "DEVICE", DEVICE_HELP, check=_device)]
 EvaluateDevice = Annotated[
-    str, option("--device", "DEVICE", f"cpu, or gpu ({GPU_NEEDS}): for --whole, and to train a responder.", check=_device)
+    str, option("--device", "DEVICE", f"cpu, or gpu ({GPU_NEEDS}): for --whole, and for responders.", check=_device)
 ]
 TrainDevice = Annotated[
     str, option("--device", "DEVICE", f"cpu, or gpu ({GPU_NEEDS}). Either resumes what the other began.", check=_device)

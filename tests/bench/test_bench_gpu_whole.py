@@ -35,7 +35,9 @@ def test_a_wrong_sweep_is_found(monkeypatch):
 
 def test_the_section_is_there_if_its_data_is():
     assert whole_markdown({}) == []
-    times = {name: {"strategies": n, "seconds": 100.0 * n, "first": 7.0} for name, n in (("one", 1), ("four", 4), ("pair", 1))}
-    whole = {"check": {"apart": 7e-7}, "flops": 44, "boards_timed": 60_436, "boards": 2_554_656, "cores": 16, "ready": 60.0}
+    counts = {"one": 1, "four": 4, "pair": 1}
+    times = {name: {"strategies": n, "seconds": 100.0 * n, "first": 7.0} for name, n in counts.items()}
+    whole = {"check": {"apart": 7e-7}, "flops": 44, "boards_timed": 60_436, "boards": 2_554_656, "cores": 16,
+             "ready": 60.0}  # fmt: skip
     text = "\n".join(whole_markdown({"whole": {**whole, **times}}))
     assert "| best responses to four strategies in one pass | 400 | 0.60 |" in text and "60,436 of 2,554,656" in text

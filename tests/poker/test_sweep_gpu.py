@@ -169,7 +169,8 @@ def test_batches_cover_all_boards():
     assert list(batches(below, 4)) == [(0, 2), (2, 3), (3, 4), (4, 5)]  # one board before at least
 
 
-@pytest.mark.parametrize("name", ["turn hold'em of 10 cards", pytest.param("river hold'em of 10 cards", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["turn hold'em of 10 cards", "river hold'em of 10 cards"])
+@pytest.mark.some(1)
 def test_hands_come_in_strips_strength_by_strength(name):
     seats, _, _ = random_profile(name, 7)
     sweep = Sweep(rules(name), seats)

@@ -1,4 +1,4 @@
-"""Several sweeps in one pass over the boards against each alone: the same bits, on cores and by the source for a GPU."""
+"""Several sweeps in one pass over the boards against each alone: the same bits, on cores and by a GPU's source."""
 
 from __future__ import annotations
 
@@ -108,7 +108,12 @@ def test_a_stopped_pass_goes_on_with_some_of_its_strategies(kept, monkeypatch):
         swept(tasks)
     assert [path.name for path in kept.iterdir() if path.name.endswith(".part")]
     before = len(asked)
-    monkeypatch.setattr(Sweep, "shard", lambda self, number, *rest: (asked.append(number), plain(self, number, *rest))[1])
+
+    def counted(self, *arguments):
+        asked.append(arguments)
+        return plain(self, *arguments)
+
+    monkeypatch.setattr(Sweep, "shard", counted)
     best = sweeps[1].best()
     assert 0 < len(asked) - before < len(sweeps[1].shards)  # not from the start
     rest = swept(tasks)

@@ -330,10 +330,11 @@ class Writer:
         store = [f"*(vec*)(sums + {k} * TERM + row_at[u]) = row_sum{k}[u];" for k in terms]
         load = [f"row_sum{k}[u] = *(const vec*)(sums + {k} * TERM + row_at[u]);" for k in terms]
         begin = [f"unsigned int row_at[{STEP}];", *(f"vec row_sum{k}[{STEP}];" for k in terms)]
-        nobody = [f"row_at[u] = {self.of.cards * self.of.card_bytes}u;", *(f"row_sum{k}[u] = two(0, 0);" for k in terms)]
+        nobody = [f"row_at[u] = {self.of.cards * self.of.card_bytes}u;"]
+        nobody += [f"row_sum{k}[u] = two(0, 0);" for k in terms]
         at = f"{STEP} * half"
-        step = ["if (fresh[half]) {", self._each(store, count=STEP), self._each([f"row_at[u] = one[{at} + u];"], count=STEP),
-                self._each(load, count=STEP), "}"]  # fmt: skip
+        others = self._each([f"row_at[u] = one[{at} + u];"], count=STEP)
+        step = ["if (fresh[half]) {", self._each(store, count=STEP), others, self._each(load, count=STEP), "}"]
         step += [f"vec* const at_column{k} = (vec*)(sums + {k} * TERM + column[half]);" for k in terms]
         step += [f"const vec column_sum{k} = *at_column{k};" for k in terms]
         step += [
@@ -406,7 +407,8 @@ class Writer:
         """Terms of a fold of the seat where it could also go to a showdown with the same reach of the other: (the term
         of the showdown, what its sums are multiplied by before any hand is seen)."""
         terms, twins = list(part.terms.values()), {}
-        shows = {self._reach(term.shows[0]): k for k, term in enumerate(terms) if len(term.shows) == 1 and not term.folds}
+        alone = {k: term.shows[0] for k, term in enumerate(terms) if len(term.shows) == 1 and not term.folds}
+        shows = {self._reach(end): k for k, end in alone.items()}
         for k, term in enumerate(terms):
             if len(term.folds) == 1 and not term.shows and self._reach(term.folds[0]) in shows:
                 other = shows[self._reach(term.folds[0])]

@@ -1,8 +1,9 @@
 """Sweeps on a GPU: the boards of a shard round by round, each round's at once.
 
 Cores make shards ready (`packed.py`); reaches, values and their sums over boards are all on the GPU, by kernels written
-for the betting of the game (`cuda.py`), which has blocks of 64 lanes there (`wide.py`). Every sum has a fixed order, so the same GPU gives the same bits,
-whether one sweep goes over the boards or several do; against `poker/whole/kernels.py` they differ by rounding.
+for the betting of the game (`cuda.py`), which has blocks of 64 lanes there (`wide.py`). Every sum has a fixed order, so
+the same GPU gives the same bits, whether one sweep goes over the boards or several do; against `poker/whole/kernels.py`
+they differ by rounding.
 """
 
 from __future__ import annotations
@@ -89,14 +90,14 @@ class Shards:
         own = 2 * sum(table.nbytes for table in sweep._laid[1])
         for level in self._levels:
             own += self._most(level - 1) * self.wide.count(level) * (sweep.hands(level - 1) + cuda.STEP) * WIDE * 24
-        return own
+        return int(own)
 
     @cached_property
     def ready_bytes(self) -> int:
         """Of boards that threads have made ready."""
         sweep, sources = self.sweep, len(self.packer.sources)
         each = sum(self._most(level) * sweep.hands(level) for level in self._levels)
-        return cores() * each * 4 * (4 + sources + max(0, len(self._numbered) - 2))
+        return int(cores() * each * 4) * (4 + sources + max(0, len(self._numbered) - 2))
 
     @cached_property
     def value_bytes(self) -> tuple[int, int]:

@@ -90,9 +90,8 @@ class LocalResponse(Agent):
         missing = sum(self.definition.board) - len(board)
         left = [card for card in self.definition.deck if card not in (*mine, *board)]
         count = self.boards if missing else 1
-        boards = [
-            (*board, *(self._draw.choice(left, missing, replace=False).tolist() if missing else ())) for _ in range(count)
-        ]
+        rests = [self._draw.choice(left, missing, replace=False).tolist() if missing else () for _ in range(count)]
+        boards = [(*board, *rest) for rest in rests]
         clear = [self._clear((*mine, *whole)) for whole in boards]
         # All hands on all boards in one call: a call costs more than what it ranks.
         sizes = [int(free.sum()) for free in clear]
