@@ -273,6 +273,7 @@ def evaluate(
     seconds   how long the responder is trained
     local     deals of limit poker that local best response plays against a sampled blueprint
     whole     poker with hand buckets: measure it in the whole game, board by board; value: also what each player gets
+    device    cpu or gpu: of `whole`, and of the responder's training
     progress  is called with a line about the current task
     """
     from kibitz.evaluate import report
@@ -290,7 +291,7 @@ def evaluate(
         try:
             form, profile = laid_out(source, game)
         except GameError as error:
-            return evaluate_sampled(source, seconds, local, str(error), progress)
+            return evaluate_sampled(source, seconds, local, str(error), progress, device)
     if local is not None:
         raise SolverError("this game is measured exactly: leave local out")
     return {"game": profile.game, "sha256": profile.sha256, **report(form, profile)}
@@ -300,52 +301,80 @@ def evaluate_whole(
     strategy: Any, game: Any = None, value: bool = False, device: str = "cpu", tell: Any = None
 ) -> dict[str, Any]:
     """Best responses over all boards, and on demand the value. A run that was stopped continues after its last flop."""
+    data = evaluate_together([strategy], game, value, device, tell)
+    return {"game": data["game"], "whole": True, **data["strategies"][0]}
+
+
+def evaluate_together(
+    strategies: Sequence[Any], game: Any = None, value: bool = False, device: str = "cpu", tell: Any = None
+) -> dict[str, Any]:
+    """Best responses to several strategies of one poker game in one pass over all boards.
+
+    value: also what each strategy gets against itself, and "earnings", what the row wins from the column. A run that
+    was stopped continues after its last flop. Figures are in chips.
+    """
+    from kibitz.poker.bucketed.device import Device
+    from kibitz.poker.rules import acpc
+    from kibitz.poker.whole.profiles import measured_together
+
+    Device(device)  # refuses a GPU that is missing, before any work
+    named = [_whole_player(strategy, game) for strategy in strategies]
+    rules = named[0][0]
+    for each, _ in named[1:]:
+        if acpc.write(each.definition) != acpc.write(rules.definition):
+            raise GameError(f"strategies that are measured together play one game, not {rules.spec} and {each.spec}")
+    found = measured_together(rules, [player for _, player in named], tell, device, value)
+    per_chip, data = 1000.0 / max(rules.definition.blinds), []
+    for k, best in enumerate(found.best):
+        nash_conv = max(0.0, float(best.sum()))
+        first = None if found.values is None else float(found.values[k, k])
+        data.append({
+            **({} if first is None else {"value": [first, -first]}), "best_response": best.tolist(),
+            "nash_conv": nash_conv, "exploitability": nash_conv / 2, "exploitability_mbb": nash_conv / 2 * per_chip,
+        })  # fmt: skip
+    earnings = {} if found.earnings is None else {"earnings": found.earnings.tolist(), "mbb_per_chip": per_chip}
+    return {"game": rules.spec, "whole": True, "strategies": data, **earnings}
+
+
+def _whole_player(strategy: Any, game: Any) -> tuple[Any, Any]:
+    """(rules, player) of a strategy that is measured over all boards."""
     from kibitz.forms.profile import Profile
     from kibitz.games import game as make_game
     from kibitz.games.trusted import recalled
     from kibitz.play.always import PLAIN
-    from kibitz.poker.bucketed.device import Device
-    from kibitz.poker.whole.profiles import exploited, won
 
-    Device(device)  # refuses a GPU that is missing, before any work
-    rules: Any
     player: Any = str(strategy)
     if player in PLAIN:
         if game is None:
             raise GameError(f"{strategy} can play any poker game: name one, such as --game holdem.limit.2p")
-        rules = make_game(game)
-    else:
-        player = strategy_of(strategy, game)
-        if isinstance(player, Profile):
-            rules = make_game(game or recalled(player.game, "the profile", "the game, as --game GAME"))
-        else:
-            rules = player.game
-    best = exploited(rules, player, tell, device)
-    first = won(rules, player, tell, device) if value else None
-    per_chip, nash_conv = 1000.0 / max(rules.definition.blinds), max(0.0, float(best.sum()))
-    return {
-        "game": rules.spec, "whole": True, **({} if first is None else {"value": [first, -first]}),
-        "best_response": best.tolist(), "nash_conv": nash_conv, "exploitability": nash_conv / 2,
-        "exploitability_mbb": nash_conv / 2 * per_chip,
-    }  # fmt: skip
+        return make_game(game), player
+    player = strategy_of(strategy, game)
+    if isinstance(player, Profile):
+        return make_game(game or recalled(player.game, "the profile", "the game, as --game GAME")), player
+    return player.game, player
 
 
 def evaluate_sampled(
-    blueprint: Blueprint, seconds: float, local: int | None, why: str, progress: Message = _nobody
+    blueprint: Blueprint, seconds: float, local: int | None, why: str, progress: Message = _nobody, device: str = "cpu"
 ) -> dict[str, Any]:
     """The value of each player in self-play, and what a trained responder wins: a lower bound on exploitability.
 
-    why: it is not measured exactly.
+    why: it is not measured exactly. device: that trains the responder.
     """
     from kibitz.evaluate.sampled import self_play
     from kibitz.play.agents import blueprint_agent
     from kibitz.play.lower_bound import lower_bound
 
+    if device == "gpu":
+        from kibitz.solvers.gpu import gpu
+
+        gpu()  # refuses a GPU that is missing, before any work
     agent = blueprint_agent(blueprint, blueprint.machine, "blueprint")
     progress(f"playing {SELF_PLAY:,} deals against itself")
     sample = self_play(blueprint.machine, agent, SELF_PLAY)
     progress(f"training a responder for {seconds:g} s")
-    bound = lower_bound(agent, seconds=seconds, deals=MATCH_DEALS if blueprint.machine.compiled else 100)
+    deals = MATCH_DEALS if blueprint.machine.compiled else 100
+    bound = lower_bound(agent, seconds=seconds, deals=deals, device=device)
     near: dict[str, Any] = {}
     if local is not None:
         from kibitz.poker.whole.local_response import local_bound

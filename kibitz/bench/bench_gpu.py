@@ -21,6 +21,7 @@ from kibitz.bench.bench_gpu_holdem import bench_holdem, holdem_markdown
 from kibitz.bench.bench_gpu_poker import bench_poker, poker_markdown
 from kibitz.bench.bench_gpu_trees import bench_trees, trees_markdown
 from kibitz.bench.bench_gpu_walks import GpuBench, bench_walks, walks_checks, walks_markdown
+from kibitz.bench.bench_gpu_whole import bench_whole, whole_markdown
 from kibitz.core.errors import KibitzError
 from kibitz.report.tables import section
 
@@ -53,12 +54,17 @@ def _poker(bench: GpuBench) -> None:
     bench_poker(bench.keep, bench.result.setdefault("poker", {}), bench.seconds < QUICK)
 
 
+def _whole(bench: GpuBench) -> None:
+    bench.result["whole"] = bench_whole(bench.keep)
+
+
 def _holdem(bench: GpuBench) -> None:
     bench.result["holdem"] = bench_holdem(6 * bench.seconds, bench.keep)
 
 
 STAGES: dict[str, Callable[[GpuBench], None]] = {
-    "walks": bench_walks, "boards": _boards, "trees": _trees, "poker": _poker, "holdem": _holdem,
+    "walks": bench_walks, "boards": _boards, "trees": _trees, "poker": _poker, "whole": _whole,
+    "holdem": _holdem,
 }  # fmt: skip
 
 
@@ -106,7 +112,7 @@ def gpu_markdown(result: dict[str, Any]) -> list[str]:
     boards = boards_markdown(result["boards"]) if "boards" in result else []
     return [
         *walks_markdown(result), *boards, *holdem_markdown(result.get("holdem")), *trees_markdown(result),
-        *poker_markdown(result.get("poker")),
+        *poker_markdown(result.get("poker")), *whole_markdown(result),
     ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,10 @@ Array = NDArray[Any]
 Arrays = dict[str, Array]
 Fill = Callable[[int], Callable[[], None] | None]  # works out one piece; what it returns is done under the lock
 Tell = Callable[["Recipe", int, int], None]  # pieces done, and how many there are
+# names and arrays of tables, and the lock -> what works out a piece for some of them, and returns their additions
+MakeTogether = Callable[
+    [list[str], list[Arrays], threading.Lock], Callable[[int, list[int]], list[Callable[[], None]]]
+]
 
 KIND, PART = "card-table", "card-table-part"
 EVERY = 20.0  # seconds between parts on disk: what a killed process loses
@@ -178,6 +182,61 @@ def build(
         _open.pop(path, None)
         _remove(_part_of(path))
     return True
+
+
+def build_together(
+    recipes: Sequence[Recipe], make: MakeTogether, threads: int | None = None, tell: Tell | None = None,
+    every: float = EVERY,
+) -> None:  # fmt: skip
+    """Build several tables of sums that have the same pieces, in one pass over these; each is stored and continued as
+    `build` stores and continues it alone. Tables that exist are left as they are. make: instead of that of recipes."""
+    home().mkdir(parents=True, exist_ok=True)
+    tell = tell or _teller[0] or _to_stderr
+    by_name = {recipe.name: recipe for recipe in recipes}
+    with contextlib.ExitStack() as held:
+        for name in sorted(by_name):  # in one order everywhere, so that two passes do not wait for each other
+            held.enter_context(_locked(home() / f"{name}.lock"))
+        missing = [recipe for recipe in by_name.values() if whole(recipe) is None]
+        if not missing:
+            return
+        for recipe in missing:
+            check_room(recipe)
+        begun = [_begun(recipe) for recipe in missing]
+        done = np.stack([each[1] for each in begun])  # [tables, pieces]
+        lock, began = threading.Lock(), time.perf_counter()
+        fill = make([recipe.name for recipe in missing], [each[0] for each in begun], lock)
+
+        def piece(k: int) -> Callable[[], None]:
+            wanted = np.flatnonzero(~done[:, k]).tolist()
+            additions = fill(k, wanted)
+
+            def add() -> None:
+                for each in additions:
+                    each()
+                done[wanted, k] = True
+
+            return add
+
+        def seconds(number: int) -> float:
+            return begun[number][2] + (time.perf_counter() - began) / len(missing)
+
+        def save() -> None:
+            for number, recipe in enumerate(missing):
+                store.save(_part_of(home() / recipe.name), PART, {**begun[number][0], "done": done[number]},
+                           {**recipe.meta, "seconds": seconds(number)})  # fmt: skip
+
+        both = np.asarray(done.all(axis=0))
+        if _wave(missing[0], piece, both, threads or cores(), tell, lock, math.inf, (every, save)):
+            save()
+            raise KeyboardInterrupt
+        for number, recipe in enumerate(missing):
+            path = home() / recipe.name
+            _remove(path)
+            by = {"by": recipe.by} if recipe.by else {}
+            store.save(path, KIND, begun[number][0], {**recipe.meta, **by, "seconds": seconds(number)})
+            _open.pop(path, None)
+            _remove(_part_of(path))
+        tell(missing[0], missing[0].pieces, missing[0].pieces)
 
 
 def check_room(recipe: Recipe) -> None:

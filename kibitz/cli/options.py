@@ -115,6 +115,9 @@ SolveDevice = Annotated[
            "hands, and for poker with hand buckets, such as percentile(8). Either resumes what the other began.",
            check=_device),
 ]  # fmt: skip
+EvaluateDevice = Annotated[
+    str, option("--device", "DEVICE", f"cpu, or gpu ({GPU_NEEDS}): for --whole, and for responders.", check=_device)
+]
 TrainDevice = Annotated[
     str, option("--device", "DEVICE", f"cpu, or gpu ({GPU_NEEDS}). Either resumes what the other began.", check=_device)
 ]

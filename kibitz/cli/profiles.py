@@ -18,7 +18,7 @@ from kibitz.cli.common import (
     saved_game,
     telling,
 )
-from kibitz.cli.options import Device, SavedGame, flag, number, option
+from kibitz.cli.options import EvaluateDevice, SavedGame, argument, flag, number, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError, KibitzError, SolverError
 
@@ -30,17 +30,19 @@ SHOWN = 40  # infosets of a player that are shown unless --top says otherwise
 TOP_HELP = f"Infosets per player, 0 for all. Default: {SHOWN}; with --json, all."
 SECONDS_HELP = "Blueprints of games that are too large for exact figures: time to train against it."
 LOCAL_HELP = "Blueprints of limit poker: also play this many deals of local best response, 0.1 s each."
+PROFILES_HELP = "A saved profile or blueprint: the path after --out. Several are for --whole."
+VALUE_HELP = "With --whole: also compute the value, and what several strategies win from each other."
 WHOLE_HELP = "Poker in hand buckets: measure it in the real game, board by board. A stopped run continues."
 
 
 def evaluate(
-    profile: ProfilePath,
+    profile: Annotated[list[Path], argument("PROFILE...", PROFILES_HELP)],
     game: SavedGame = None,
     seconds: Annotated[float, number("--seconds", "S", SECONDS_HELP)] = 10.0,
     local: Annotated[int | None, number("--local", "DEALS", LOCAL_HELP)] = None,
     whole: Annotated[bool, flag("--whole", WHOLE_HELP)] = False,
-    value: Annotated[bool, flag("--value", "With --whole: also compute the value; 50% more time.")] = False,
-    device: Device = "cpu",
+    value: Annotated[bool, flag("--value", VALUE_HELP)] = False,
+    device: EvaluateDevice = "cpu",
     json: Json = False,
 ) -> None:
     """Measure the exploitability of a strategy.
@@ -50,7 +52,7 @@ def evaluate(
 
     A poker profile in hand buckets is measured in the abstract game if the real game is too large; with --whole it is
     measured in the real game, where best responses see every card. For limit hold'em that takes a night on two cores,
-    or minutes with --device gpu.
+    or minutes with --device gpu. Several strategies are measured in one pass over the boards.
 
     A blueprint is measured exactly if its game fits into memory, or with --whole. Otherwise the command samples deals.
     It prints the value in self-play, and a lower bound on exploitability: the winnings of a strategy that is trained
@@ -62,10 +64,20 @@ def evaluate(
       kibitz evaluate toepen.blueprint --seconds 30
       kibitz evaluate fox.profile --game fox.py:FoxAndHen --json
       kibitz evaluate always-call --game holdem.limit.2p --whole
+      kibitz evaluate a.profile b.profile --whole --value --device gpu
     """
     if whole:
         _evaluate_whole(profile, game, device, json, value)
         return
+    if len(profile) > 1:
+        raise SolverError("several strategies are measured with --whole; small games: kibitz crosstable")
+    _evaluate_one(profile[0], game, seconds, local, device, json)
+
+
+def _evaluate_one(
+    profile: Path, game: str | None, seconds: float, local: int | None, device: str, json: bool
+) -> None:
+    """A strategy in a game that is laid out, or by sampled deals."""
     from kibitz.cli.sampled import evaluate_sampled
     from kibitz.commands import strategy_of
     from kibitz.forms.profile import Profile
@@ -83,7 +95,7 @@ def evaluate(
             try:
                 form, strategy = laid_out(source)
             except GameError as error:
-                evaluate_sampled(source, profile, seconds, local, json, watch, str(error))
+                evaluate_sampled(source, profile, seconds, local, json, watch, str(error), device)
                 return
             if local is not None:
                 raise SolverError("this game is measured exactly: leave --local out")
@@ -111,27 +123,54 @@ def evaluate(
     print_pairs(rows)
 
 
-def _evaluate_whole(path: Path, game: str | None, device: str, json: bool, value: bool) -> None:
-    """Best responses over all boards, and on demand the value. A run that was stopped continues after its last flop."""
-    from kibitz.commands import evaluate_whole
+def _evaluate_whole(paths: list[Path], game: str | None, device: str, json: bool, value: bool) -> None:
+    """Best responses over all boards, and on demand values. A run that was stopped continues after its last flop."""
+    from kibitz.commands import evaluate_together
     from kibitz.core.store import said_at
     from kibitz.report.text import signed
 
-    said = said_at(path)
-    if game is None and said is not None and said[0] == "profile":
-        game = saved_game(str(said[1].get("game", "")), path)
+    for path in paths:
+        said = said_at(path)
+        if game is None and said is not None and said[0] == "profile":
+            game = saved_game(str(said[1].get("game", "")), path)
     with Watch(not json) as watch:
-        measured = evaluate_whole(path, game, value, device, telling(watch, "flops: {done:,} of {pieces:,}"))
-        data = {"profile": str(path), **measured}
+        data = evaluate_together(paths, game, value, device, telling(watch, "flops: {done:,} of {pieces:,}"))
+    each = [{"profile": str(path), **of} for path, of in zip(paths, data["strategies"], strict=True)]
     if json:
-        print_json(data)
+        one = {"profile": str(paths[0]), "game": data["game"], "whole": True, **data["strategies"][0]}
+        print_json(one if len(paths) == 1 else {**data, "strategies": each})
+        return
+    if len(paths) > 1:
+        _print_field(paths, each, data)
         return
     print_pairs([
-        *([("value", f"{signed(data['value'][0])} chips for player 0")] if value else []),
-        *((f"best response, player {k}", f"{signed(each)} chips") for k, each in enumerate(data["best_response"])),
-        ("exploitability", f"{data['exploitability']:.6g} chips, {data['exploitability_mbb']:,.3f} mbb/h: exact, over "
-                           "all boards of the game"),
+        *([("value", f"{signed(each[0]['value'][0])} chips for player 0")] if value else []),
+        *((f"best response, player {k}", f"{signed(of)} chips") for k, of in enumerate(each[0]["best_response"])),
+        ("exploitability", f"{each[0]['exploitability']:.6g} chips, {each[0]['exploitability_mbb']:,.3f} mbb/h: exact, "
+                           "over all boards of the game"),
     ])  # fmt: skip
+
+
+def _print_field(paths: list[Path], each: list[dict[str, Any]], data: dict[str, Any]) -> None:
+    """Several strategies: exploitability, and what they win from each other."""
+    from kibitz.cli.crosstable import named
+    from kibitz.report.text import signed
+
+    names = named(paths)
+    cells = [
+        (name, *(signed(best) for best in of["best_response"]), f"{of['exploitability']:.6g}",
+         f"{of['exploitability_mbb']:,.3f}")
+        for name, of in zip(names, each, strict=True)
+    ]  # fmt: skip
+    print_table(("strategy", "best response, player 0", "player 1", "exploitability", "mbb/h"), cells)
+    if "earnings" in data:
+        console().print("\nWinnings of the row against the column, mbb/h:")
+        rows = [
+            (name, *("" if k == row else f"{data['mbb_per_chip'] * x:,.3f}" for k, x in enumerate(line)))
+            for row, (name, line) in enumerate(zip(names, data["earnings"], strict=True))
+        ]
+        print_table(("", *names), rows)
+    console().print("\nAll figures are exact, over all boards of the game.")
 
 
 def show(

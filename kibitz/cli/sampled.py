@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 
 def evaluate_sampled(
-    blueprint: Blueprint, path: Path, seconds: float, local: int | None, json: bool, watch: Watch, why: str
-) -> None:
+    blueprint: Blueprint, path: Path, seconds: float, local: int | None, json: bool, watch: Watch, why: str,
+    device: str = "cpu",
+) -> None:  # fmt: skip
     """Print the value of each player in self-play, and what a trained responder wins. why: it is not exact."""
     from kibitz.commands import evaluate_sampled as measured
 
-    data = {"blueprint": str(path), **measured(blueprint, seconds, local, why, watch.phase)}
+    data = {"blueprint": str(path), **measured(blueprint, seconds, local, why, watch.phase, device)}
     watch.phase("")
     if json:
         print_json(data)

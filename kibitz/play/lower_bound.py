@@ -25,6 +25,7 @@ from kibitz.solvers.blueprint import Blueprint, walked
 from kibitz.solvers.new_blueprints import BlueprintRequest, new_blueprint
 
 BLOCK = 500  # iterations between looks at the clock
+LAUNCH = 0.5  # seconds that a GPU walks between looks at the clock, at most about
 
 
 @dataclass(frozen=True)
@@ -52,21 +53,28 @@ def respond(
     memory: int = 1 << 28,
     seed: int = 1,
     on_block: Callable[[int], None] | None = None,
+    device: str = "cpu",
 ) -> Blueprint:
     """A blueprint trained against a fixed strategy; its greedy player is the responder.
 
     Walks try all actions of the responder and sample the target's, so the regrets of an action add up to what it gains
-    over the responder's own play: the largest one is played.
+    over the responder's own play: the largest one is played. device: cpu or gpu, where a run is not reproducible to the
+    byte.
     """
     from kibitz.solvers.kernels.players import RESPOND, UNIFORM, Mask
 
     if seconds is None and iterations is None:
         raise SolverError("give the training time of the responder: iterations or seconds")
+    if device not in ("cpu", "gpu"):
+        raise SolverError(f"device {device!r}: choose cpu or gpu")
     if int(target.player.kind) == UNIFORM:
         raise SolverError("the uniform player cannot have a trained responder: use a match")
     name = target.machine.default if abstraction is None else abstraction
     blueprint = new_blueprint(target.machine, BlueprintRequest(memory, abstraction=name, seed=seed))
     began, mask = clock(), Mask(np.int64(RESPOND), np.uint64(0), np.int64(0))
+    if device == "gpu":
+        _respond_on_gpu(blueprint, mask, target, seconds, iterations, on_block)
+        return blueprint
     threads = cores() if blueprint.store.parallel else 1
     blueprint.warm_up()
     with ThreadPoolExecutor(threads) as pool:
@@ -84,6 +92,29 @@ def respond(
     return blueprint
 
 
+def _respond_on_gpu(
+    blueprint: Blueprint, mask: Any, target: Compiled, seconds: float | None, iterations: int | None,
+    on_block: Callable[[int], None] | None,
+) -> None:  # fmt: skip
+    """The same walks by all threads of a GPU, in launches of up to LAUNCH seconds."""
+    from kibitz.solvers.gpu import GpuWalks
+
+    with GpuWalks(blueprint, mask, target.player) as walks:
+        began, count = clock(), walks.first_block
+        while iterations is None or blueprint.iteration < iterations:
+            begun, last = clock(), blueprint.iteration + count
+            last = last if iterations is None else min(last, iterations)
+            blueprint.counts += walks.walk(blueprint.iteration, last)
+            blueprint.iteration = last
+            if on_block is not None:
+                on_block(last)
+            if seconds is not None and clock() - began >= seconds:
+                break
+            if clock() - begun < LAUNCH / 2:
+                count *= 2
+    blueprint.seconds = clock() - began
+
+
 def lower_bound(
     target: Compiled,
     abstraction: Any = None,
@@ -93,9 +124,15 @@ def lower_bound(
     deals: int = 200_000,
     seed: int = 1,
     on_block: Callable[[int], None] | None = None,
+    device: str = "cpu",
 ) -> LowerBound:
-    """Train a responder, then let it play deals that it has not learned from, against the target in all other seats."""
-    blueprint = respond(target, abstraction, seconds=seconds, iterations=iterations, seed=seed, on_block=on_block)
+    """Train a responder, then let it play deals that it has not learned from, against the target in all other seats.
+
+    device: that trains it.
+    """
+    blueprint = respond(
+        target, abstraction, seconds=seconds, iterations=iterations, seed=seed, on_block=on_block, device=device
+    )
     greedy = blueprint.played(greedy=True)
     responder = blueprint_agent(greedy, blueprint.machine, f"responder({blueprint.abstraction})")
     responder.player = greedy.player(greedy=True)

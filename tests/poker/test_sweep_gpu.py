@@ -20,8 +20,9 @@ from kibitz.poker.bucketed.device import Device
 from kibitz.poker.sampled.hands import hands_on
 from kibitz.poker.whole import plan
 from kibitz.poker.whole.cuda import STEP
-from kibitz.poker.whole.gpu import Shards, batches
+from kibitz.poker.whole.gpu import Shards, batches, fitting
 from kibitz.poker.whole.kernels import BEST, PLAYED
+from kibitz.poker.whole.packed import BoardPacker
 from kibitz.poker.whole.plan import EXIT, FOLD, SHOWDOWN, plan_of, shapes_of
 from kibitz.poker.whole.strategy import always, within_views
 from kibitz.poker.whole.walk import Sweep
@@ -54,12 +55,31 @@ def _there():
 THERE = _there()
 
 
+class PackerOnCores(BoardPacker):
+    """Boards stay in memory, and work is done as it comes."""
+
+    def sending(self):
+        return contextlib.nullcontext()
+
+    def queued(self, work):
+        return work()
+
+
+def packer_on_cores(sweeps):
+    sources = [source for sweep in sweeps for source in sweep.sources]
+    first = sweeps[0]
+    levels = range(first.begin, first.last + 1)
+    return PackerOnCores(first.boards, first.hole, levels, sources, Device("cpu"), first.dtype.itemsize)
+
+
 class OnCores(Shards):
     """Shards by the source for a GPU, compiled for a core: threads of a block never wait for one another."""
 
-    def __init__(self, sweep, folder):
+    def __init__(self, sweep, folder, packer=None):
         self.folder = folder
-        super().__init__(sweep, Device("cpu"))
+        super().__init__(sweep, Device("cpu"), packer or packer_on_cores([sweep]))
+        if packer is None:
+            fitting([self])
 
     def _compile(self, source):
         room = f"{CORES}\n{self._round(self.sweep.last).real}2 room[1 << 20];\n"
@@ -91,13 +111,6 @@ class OnCores(Shards):
                     compiled(*given)
 
         return launch
-
-    @contextlib.contextmanager
-    def _sending(self):
-        yield
-
-    def _queued(self, work):
-        return work()
 
 
 def checked(sweep, there, mode, rtol):
@@ -156,22 +169,41 @@ def test_batches_cover_all_boards():
     assert list(batches(below, 4)) == [(0, 2), (2, 3), (3, 4), (4, 5)]  # one board before at least
 
 
-@pytest.mark.slow
-def test_hands_are_filled_up_strength_by_strength():
-    seats, _, _ = random_profile("river hold'em of 10 cards", 7)
-    sweep = Sweep(rules("river hold'em of 10 cards"), seats)
-    made = OnCores(sweep, None).packed(3, 3)
-    whole = hands_on(sweep.boards, 2, 3, sweep.shards[3], sweep.sources)
-    for board, size in enumerate(made.sizes.tolist()):
-        held = made.hands[board, :size, 1] < sweep.hands(2)
-        np.testing.assert_array_equal(made.hands[board, :size, 1][held], whole.up[board])
-        np.testing.assert_array_equal(made.hands[board, :size, 2][held], whole.row[0, board])
-        ends = made.ends[board][: made.ends[board].argmax() + 1]
-        assert ends[-1] == size and not (ends % STEP).any()
-        counts = np.diff(np.concatenate(([0], np.cumsum(held)[ends.astype(int) - 1])))
-        np.testing.assert_array_equal(counts, np.unique(whole.last[board], return_counts=True)[1])
-        places = made.where[board][whole.up[board]]
-        np.testing.assert_array_equal(places, np.flatnonzero(held))
+@pytest.mark.parametrize("name", ["turn hold'em of 10 cards", "river hold'em of 10 cards"])
+@pytest.mark.some(1)
+def test_hands_come_in_strips_strength_by_strength(name):
+    seats, _, _ = random_profile(name, 7)
+    sweep = Sweep(rules(name), seats)
+    level, scale = sweep.last, 2 * 32 * 4
+    for number in range(0, len(sweep.shards), 3):
+        made = packer_on_cores([sweep]).packed(number, level)
+        whole = hands_on(sweep.boards, 2, level, sweep.shards[number], sweep.sources)
+        for board, size in enumerate(made.sizes.tolist()):
+            words, up = made.hands[board, :size, 0], made.hands[board, :size, 1]
+            held = up < sweep.hands(level - 1)
+            ends = made.ends[board][: made.ends[board].argmax() + 1].astype(int)
+            assert ends[-1] == size and not (ends % STEP).any()
+            begin = 0
+            for first, end in zip(np.unique(whole.last[board], return_index=True)[1], ends, strict=True):
+                here = slice(begin, end)
+                same = slice(int(first), int(whole.last[board][first]))
+                cards = np.stack([(words[here] & 65534) // scale, (words[here] >> 16) // scale], 1)[held[here]]
+                order = np.lexsort(np.sort(cards, 1).T[::-1])
+                np.testing.assert_array_equal(np.sort(cards, 1)[order], np.sort(whole.card[board][same].astype(int), 1)[
+                    natural := np.lexsort(np.sort(whole.card[board][same], 1).T[::-1])])
+                np.testing.assert_array_equal(up[here][held[here]][order], whole.up[board][same][natural])
+                np.testing.assert_array_equal(made.rows[0, board, here][held[here]][order],
+                                              whole.row[0, board][same][natural])
+                begin = end
+            np.testing.assert_array_equal(made.where[board][up[held]], np.flatnonzero(held))
+            rows, columns = (words & 65534).reshape(-1, STEP), (words >> 16).reshape(-1, STEP)
+            assert (columns == columns[:, :1]).all()  # a step shares one card
+            fresh = (words & 1).reshape(-1, STEP)
+            assert fresh[0, 0] and not fresh[:, 1:].any()
+            assert (fresh[:, 0] | (rows == np.roll(rows, 1, 0)).all(1)).all()  # and a strip four rows
+            strips = np.cumsum(fresh[:, 0])
+            for strip in range(1, strips[-1] + 1):
+                assert not set(rows[strips == strip].ravel()) & set(columns[strips == strip].ravel())
 
 
 @pytest.mark.skipif(THERE, reason="there is a GPU")
@@ -197,7 +229,7 @@ def test_a_shard_in_batches_gives_the_same(tmp_path):
     seats, _, _ = random_profile(name, 9)
     sweep = Sweep(rules(name), seats, np.float64)
     shards = OnCores(sweep, tmp_path)
-    shards._room = 1
+    shards.packer.room = 1
     checked(sweep, shards.shard, BEST, 1e-12)
 
 

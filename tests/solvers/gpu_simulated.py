@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,6 +25,8 @@ from kibitz.core.errors import Interrupted, SolverError
 from kibitz.evaluate import nash_conv
 from kibitz.games.kernels.dispatch import interpreted
 from kibitz.games.tree import tree_of
+from kibitz.play.agents import blueprint_agent
+from kibitz.play.lower_bound import respond
 from kibitz.poker.blueprints.placed_rows import placed_blueprint
 from kibitz.poker.rules.rows import RowPlan
 from kibitz.solvers import RunOptions, gpu
@@ -184,6 +186,22 @@ def test_a_responder(in_doubles):
     two.counts += walked(two, mask, target.player(), 0, 45, 1, None)
     two.iteration = 45
     assert_same(one, two)
+
+
+def test_a_responder_of_a_lower_bound(in_doubles, monkeypatch):
+    """`respond` on a GPU of one thread gives the rows of a processor of one core."""
+    monkeypatch.setattr(gpu, "GpuWalks", partial(gpu.GpuWalks, shape=(1, 1)))
+    monkeypatch.setattr("kibitz.play.lower_bound.cores", lambda: 1)
+    target = hashed("leduc")
+    target.train(iterations=300)
+    agent = blueprint_agent(target, target.machine, "target")
+    told: list[int] = []
+    one = respond(agent, iterations=45, memory=MEMORY, device="gpu", on_block=told.append)
+    two = respond(agent, iterations=45, memory=MEMORY)
+    assert one.iteration == told[-1] == 45 and len(told) > 1
+    assert_same(one, two)
+    with pytest.raises(SolverError, match="choose cpu or gpu"):
+        respond(agent, iterations=1, device="tpu")
 
 
 # Single precision, and threads side by side

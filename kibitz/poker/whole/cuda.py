@@ -11,8 +11,10 @@ ones), and the hand's own reach falls out of showdowns. Shared memory is short, 
 terms (`plan.py`).
 
 A warp waits for memory most of its time, as room for sums leaves few warps to a multiprocessor. So what several hands
-need is asked for at once, and what the next hands are (`h`) a step earlier. To ask for all that the next hands need a
-step earlier does not pay: of what is read more is not needed then.
+need is asked for at once, and what the next hands are (`h`) a step earlier. On the last boards hands come in strips
+(`poker/exact/kernels/packed.py`): sums of four cards stay in registers for all steps of a strip, and a step reads and
+writes one more; two steps are worked on at a time. To ask for all that the next hands need a step earlier does not pay:
+it takes more instructions than it saves waiting.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ from dataclasses import dataclass
 
 from kibitz.poker.whole.plan import EXIT, FOLD, ActionRows, Part, Shape, plan_of
 
-WARP, WIDE = 32, 16  # threads, and lanes of a group
-PAIRS = WIDE // 2  # threads of a group: each has two lanes
+WARP, WIDE = 32, 64  # threads, and lanes of a block
+PAIRS = WIDE // 2  # threads of a block: each has two lanes
 STEP = 4  # hands that are read at a time: those of a strength are filled up to a multiple of it
 BLOCKS = 8  # on a multiprocessor at least: so few that the compiler may keep what many loads bring
 
@@ -39,6 +41,7 @@ class CudaRound:
     after: int  # groups of the next round
     cards: int  # that are not on a board
     two: bool  # cards of a hand
+    strips: bool  # whether hands come in strips
     row: tuple[str, ...]  # by source of row numbers: the row of a hand, where PLACE stands for its place
     extra: int  # sources whose rows lie beside the hands
     real: str  # float or double
@@ -49,12 +52,16 @@ class CudaRound:
 
     @property
     def card_bytes(self) -> int:
-        """Of shared memory, from card to card."""
-        return 2 * WARP * self.itemsize
+        return card_bytes(self.itemsize)
 
     def shared_bytes(self, part: Part) -> int:
         """Shared memory of a block. Behind the cards is room for hands that only fill up."""
         return max(1, len(part.terms)) * (self.cards + 1) * self.card_bytes
+
+
+def card_bytes(itemsize: int) -> int:
+    """Of shared memory, from the sums of a card to those of the next."""
+    return 2 * WARP * itemsize
 
 
 def filled(hands: int) -> int:
@@ -80,8 +87,17 @@ __device__ __forceinline__ vec two(real a, real b) {{ vec v; v.x = a; v.y = b; r
 __device__ __forceinline__ vec operator+(vec a, vec b) {{ return two(a.x + b.x, a.y + b.y); }}
 __device__ __forceinline__ vec operator-(vec a, vec b) {{ return two(a.x - b.x, a.y - b.y); }}
 __device__ __forceinline__ vec operator*(vec a, vec b) {{ return two(a.x * b.x, a.y * b.y); }}
-__device__ __forceinline__ vec larger(vec a, vec b) {{ return two(a.x > b.x ? a.x : b.x, a.y > b.y ? a.y : b.y); }}
 __device__ __forceinline__ vec load(const real* at) {{ return *(const vec*)at; }}
+__device__ __forceinline__ real ratio(real a, real b) {{ return b != 0 ? a / b : 0; }}
+#ifdef __CUDACC__  // a compiler for GPUs; OPAQUE: one multiplication and addition makes an address, not three of them
+#define OPAQUE(pointer) asm("" : "+l"(pointer))
+__device__ __forceinline__ vec fetch(const real* at) {{ return __ldg((const vec*)at); }}
+__device__ __forceinline__ vec larger(vec a, vec b) {{ return two(fmax(a.x, b.x), fmax(a.y, b.y)); }}
+#else
+#define OPAQUE(pointer)
+__device__ __forceinline__ vec fetch(const real* at) {{ return load(at); }}
+__device__ __forceinline__ vec larger(vec a, vec b) {{ return two(a.x > b.x ? a.x : b.x, a.y > b.y ? a.y : b.y); }}
+#endif
 """
 
 # A hand is four words: bytes of shared memory to its cards (16 bits each), the hand on the board before, two rows; more
@@ -92,64 +108,84 @@ extern "C" __global__ void __launch_bounds__(WARP, {blocks}) {name}(
     const int* __restrict__ sizes,
     const int* __restrict__ board_above, const real* __restrict__ roots, const real* __restrict__ his,
     const real* __restrict__ mine, const long long* __restrict__ his_begin, const long long* __restrict__ my_begin,
-    const real* __restrict__ stake, const int* __restrict__ groups, const int count, const int first, const int places,
+    const real* __restrict__ stake, const int* __restrict__ groups, const int first, const int places,
     real* slots, const long long slot, const real* __restrict__ after, const int* __restrict__ exits) {{
   extern __shared__ vec room[];
-  const int x = threadIdx.x, lane = x % PAIRS * 2, number = blockIdx.y * (WARP / PAIRS) + x / PAIRS;
-  const bool live = number < count;
-  const int g = groups[live ? number : count - 1], board = first + blockIdx.x, size = sizes[board];
+  const int x = threadIdx.x, lane = 2 * x;
+  const int g = groups[blockIdx.y], board = first + blockIdx.x, size = sizes[board];
   const uint4* const hand = hands + (long long)board * places;
   const unsigned int* const more = extra + (long long)board * places * EXTRA;
-  const real* const root = roots + ((long long)board_above[board] * GROUPS + g) * (ABOVE + 1) * WIDE + lane;
-  const real* const his_rows = his + his_begin[g] * WIDE + lane;
-  const real* const my_rows = mine + my_begin[g] * WIDE + lane;
+  const real* root = roots + ((long long)board_above[board] * GROUPS + g) * (ABOVE + 1) * WIDE + lane;
+  const real* his_rows = his + his_begin[g] * WIDE + lane;
+  const real* my_rows = mine + my_begin[g] * WIDE + lane;
+  OPAQUE(root);
+  OPAQUE(his_rows);
+  OPAQUE(my_rows);
   real* const out = slots + (((long long)blockIdx.x * GROUPS + g) * places) * WIDE + lane;
 {prologue}
   char* const sums = (char*)(room + x);
   for (int i = 0; i < {terms} * TERM; i += {card_bytes}) *(vec*)(sums + i) = two(0, 0);
-  uint4 h[{step}];
-  _Pragma("unroll")
-  for (int u = 0; u < {step}; u++) h[u] = hand[u];
-  for (int at = 0; at < size; at += {step}) {{
-    const int next_at = at + {step} < size ? at + {step} : 0;
+  const unsigned short* const end = ends + (long long)board * (places / {step});
+  int low = 0, high = 0, next = end[0];
+  uint4 h[{span}];
+  {{
+    const int next_at = 0, next_second = {step} < size ? {step} : size;
+{read}
+  }}
+  {{
+{begin_first}
+    for (int at = 0; at < size; at += {span}) {{
+      STEPS(size, 0, next)
 {load_first}
 {add_first}
+    }}
+{end_first}
   }}
 {body}
 }}
 """
 
+# Behind the hands of a strength, which are looked at after they were added, they are added again; and then the next.
 RUNNING = """
-  const unsigned short* const end = ends + (long long)board * (places / {step});
-  int low = 0, next = end[0];
-  for (int tie = 1; low < size; tie++) {{
-    const int high = next;
-    if (high < size) next = end[tie];
-    for (int at = low; at < high; at += {step}) {{
-      const int next_at = at + {step} < high ? at + {step} : low;
+  for (int tie = 1; high < size; tie++) {{
+    {{
+{begin_step}
+      for (int at = low; at < next; at += {span}) {{
+        STEPS(next, high, next)
 {load_step}
 {add_step}
+      }}
+{end_step}
     }}
-    for (int at = low; at < high; at += {step}) {{
-      const int next_at = at + {step} < high ? at + {step} : low;
+    low = high;
+    high = next;
+    if (high < size) next = end[tie];
+{begin_value}
+    for (int at = low; at < high; at += {span}) {{
+      STEPS(high, low, next)
 {load_value}
 {value}
     }}
-    for (int at = low; at < high; at += {step}) {{
-      const int next_at = at + {step};
-{load_step}
-{add_step}
-    }}
-    low = high;
   }}
 """
 
 STANDING = """
-  for (int at = 0; at < size; at += {step}) {{
-    const int next_at = at + {step};
+  {{
+{begin_value}
+    for (int at = 0; at < size; at += {span}) {{
+      STEPS(size, 0, size)
 {load_value}
 {value}
+    }}
   }}
+"""
+
+# Where the steps are that are worked on, and those after them. to: where this loop ends; from, until: the next one.
+STEPS = """
+#define STEPS(to, from, until) \\
+  const int second = at + {step} < to ? at + {step} : size; \\
+  const int next_at = at + {span} < to ? at + {span} : from; \\
+  const int next_second = next_at + {step} < (at + {span} < to ? to : until) ? next_at + {step} : size;
 """
 
 OPEN = """
@@ -243,12 +279,12 @@ class Writer:
         """Lines that work reaches out. Products go from the root on, as on a core. at: the place of the hand."""
         if not nodes:
             return
-        yield "const vec r = load(root + (unsigned long long)h[u].y * WIDE);"
+        yield "const vec r = fetch(root + (unsigned long long)h[u].y * WIDE);"
         led = sorted({each for end in nodes for each in self.shape.way(end, self.other)})
         yield from self._rows(self.other, led, at)
         for node in led:
             above, place = self._reach(self.shape.parent[node]), self._place(node)
-            yield f"const vec v{node} = {above} * load(row{place.source} + {place.column} * WIDE);"
+            yield f"const vec v{node} = {above} * fetch(row{place.source} + {place.column} * WIDE);"
 
     def _ends(self, part: Part, folds: bool, shows: bool) -> list[int]:
         ends: list[int] = []
@@ -256,19 +292,61 @@ class Writer:
             ends += (*(term.folds if folds else ()), *(term.shows if shows else ()))
         return ends
 
-    def _read(self, lines: list[str], names: list[str], indent: str = "    ") -> str:
+    @property
+    def _span(self) -> int:
+        """Hands that are worked on at a time: two steps where they come in strips."""
+        return 2 * STEP if self.of.strips else STEP
+
+    @property
+    def _at(self) -> str:
+        """The place of a hand."""
+        return f"((u < {STEP} ? at : second) + u % {STEP})" if self.of.strips else "(at + u)"
+
+    def _read(self, lines: list[str], names: list[str]) -> str:
         """What is made of some hands, and read the next ones, which are there when they are asked for."""
-        cards = ["one[u] = h[u].x & 65535u;", "other[u] = h[u].x >> 16;"]
-        pieces = [f"{indent}unsigned int one[{STEP}], other[{STEP}];"]
-        pieces += [f"{indent}vec {name}[{STEP}];" for name in names]
-        pieces += [self._each([*cards, *lines], indent), self._each(["h[u] = hand[next_at + u];"], indent)]
-        return "\n".join(pieces)
+        pieces = [f"unsigned int one[{self._span}];", *(f"vec {name}[{self._span}];" for name in names)]
+        if self.of.strips:
+            cards = ["one[u] = h[u].x & 65534u;"]
+            pieces += [f"const bool fresh[2] = {{(h[0].x & 1u) != 0, (h[{STEP}].x & 1u) != 0}};",
+                       f"const unsigned int column[2] = {{h[0].x >> 16, h[{STEP}].x >> 16}};"]  # fmt: skip
+        else:
+            cards = ["one[u] = h[u].x & 65535u;", "other[u] = h[u].x >> 16;"]
+            pieces.append(f"unsigned int other[{STEP}];")
+        return "\n".join([*pieces, self._each([*cards, *lines]), self._next()])
 
-    def _each(self, lines: list[str], indent: str = "    ") -> str:
-        body = "".join(f"{indent}  {line}\n" for line in lines)
-        return f'{indent}_Pragma("unroll")\n{indent}for (int u = 0; u < {STEP}; u++) {{\n{body}{indent}}}'
+    def _next(self) -> str:
+        """Reads the next hands."""
+        place = self._at.replace("at", "next_at").replace("second", "next_second")
+        return self._each([f"h[u] = hand[{place}];"])
 
-    def _add(self, terms: list[int]) -> list[str]:
+    def _each(self, lines: list[str], name: str = "u", count: int | None = None) -> str:
+        body = "".join(f"  {line}\n" for line in lines)
+        return f'_Pragma("unroll")\nfor (int {name} = 0; {name} < {count or self._span}; {name}++) {{\n{body}}}'
+
+    def _add(self, terms: list[int]) -> tuple[str, str, str]:
+        """(before the first step, for each step: hands' weights to the sums of their cards, behind the last step)."""
+        if not self.of.strips:
+            return "", self._each(self._add_hand(terms)), ""
+        store = [f"*(vec*)(sums + {k} * TERM + row_at[u]) = row_sum{k}[u];" for k in terms]
+        load = [f"row_sum{k}[u] = *(const vec*)(sums + {k} * TERM + row_at[u]);" for k in terms]
+        begin = [f"unsigned int row_at[{STEP}];", *(f"vec row_sum{k}[{STEP}];" for k in terms)]
+        nobody = [f"row_at[u] = {self.of.cards * self.of.card_bytes}u;"]
+        nobody += [f"row_sum{k}[u] = two(0, 0);" for k in terms]
+        at = f"{STEP} * half"
+        others = self._each([f"row_at[u] = one[{at} + u];"], count=STEP)
+        step = ["if (fresh[half]) {", self._each(store, count=STEP), others, self._each(load, count=STEP), "}"]
+        step += [f"vec* const at_column{k} = (vec*)(sums + {k} * TERM + column[half]);" for k in terms]
+        step += [f"const vec column_sum{k} = *at_column{k};" for k in terms]
+        step += [
+            f"const vec added{k} = (w{k}[{at}] + w{k}[{at} + 1]) + (w{k}[{at} + 2] + w{k}[{at} + 3]);" for k in terms
+        ]
+        step += [f"*at_column{k} = column_sum{k} + added{k};" for k in terms]
+        step += [f"all{k} = all{k} + added{k};" for k in terms]
+        step.append(self._each([f"row_sum{k}[u] = row_sum{k}[u] + w{k}[{at} + u];" for k in terms], count=STEP))
+        return ("\n".join([*begin, self._each(nobody, count=STEP)]), self._each(step, "half", 2),
+                self._each(store, count=STEP))  # fmt: skip
+
+    def _add_hand(self, terms: list[int]) -> list[str]:
         """A hand's weights to the sums of its cards. All are read before any is written: they never are the same, which
         the compiler cannot know."""
         places = [(k, side) for k in terms for side in (("one", "other") if self.of.two else ("one",))]
@@ -283,31 +361,67 @@ class Writer:
 
     def _part(self, number: int, part: Part) -> str:
         terms = list(part.terms.values())
-        seen = [k for k, term in enumerate(terms) if term.shows]
-        load_first = [*self._reaches(self._ends(part, True, True))]
-        load_step = [*self._reaches(self._ends(part, False, True))]
-        for k, term in enumerate(terms):
-            both = (" + ".join(f"c{end} * {self._reach(end)}" for end in ends) for ends in (term.folds, term.shows))
-            folds, shows = both
+        every, twins = [*range(len(terms))], self._twins(part)
+        seen = [k for k in every if terms[k].shows]
+        own = [k for k in every if k not in twins]  # whose sums are worked out by themselves
+        load_first = [*self._reaches([end for k in own for end in (*terms[k].folds, *terms[k].shows)], self._at)]
+        load_step = [*self._reaches(self._ends(part, False, True), self._at)]
+        for k in own:
+            folds, shows = (
+                " + ".join(f"c{end} * {self._reach(end)}" for end in ends) for ends in (terms[k].folds, terms[k].shows)
+            )
             load_first.append(f"w{k}[u] = {folds or 'two(0, 0)'} - ({shows or 'two(0, 0)'});")
-            if term.shows:
+            if terms[k].shows:
                 load_step.append(f"w{k}[u] = {shows};")
         load_value, kept, value = self._value(part)
-        deep = " " * 6
+        begin_step, add_step, end_step = self._add(seen)
+        begin_first, add_first, end_first = self._add(own)
+        begin_value, values = "", self._each(value)
+        if self.of.strips:
+            begin_value = "\n".join(f"vec row_sum{k}[{STEP}];" for k in every)
+            rows = [f"row_sum{k}[u] = *(const vec*)(sums + {k} * TERM + one[{STEP} * half + u]);" for k in every]
+            columns = [f"const vec column_sum{k} = *(const vec*)(sums + {k} * TERM + column[half]);" for k in every]
+            values = self._each(
+                ["if (fresh[half]) {", self._each(rows, count=STEP), "}", *columns,
+                 self._each([f"const int u = {STEP} * half + i;", *value], "i", STEP)], "half", 2,
+            )  # fmt: skip
         fields = {
-            "step": STEP,
-            "load_step": self._read(load_step, [f"w{k}" for k in seen], deep),
-            "add_step": self._each(self._add(seen), deep),
-            "load_value": self._read(load_value, kept, deep),
-            "value": self._each(value, deep),
+            "span": self._span,
+            "begin_step": begin_step,
+            "load_step": self._read(load_step, [f"w{k}" for k in seen]),
+            "add_step": add_step,
+            "end_step": end_step,
+            "begin_value": begin_value,
+            "load_value": self._read(load_value, kept),
+            "value": values,
         }
         return PART.format(
-            name=f"{self.name}_{number}", terms=len(terms), step=STEP, prologue=self._prologue(part),
-            card_bytes=self.of.card_bytes, blocks=BLOCKS,
-            load_first=self._read(load_first, [f"w{k}" for k in range(len(terms))]),
-            add_first=self._each(self._add([*range(len(terms))])),
+            name=f"{self.name}_{number}", terms=len(terms), step=STEP, span=self._span, read=self._next(),
+            prologue=self._prologue(part), card_bytes=self.of.card_bytes, blocks=BLOCKS, begin_first=begin_first,
+            end_first="\n".join([end_first, *self._twin_sums(twins)]),
+            load_first=self._read(load_first, [f"w{k}" for k in own]), add_first=add_first,
             body=(RUNNING if part.runs else STANDING).format(**fields),
         )  # fmt: skip
+
+    def _twins(self, part: Part) -> dict[int, tuple[int, str]]:
+        """Terms of a fold of the seat where it could also go to a showdown with the same reach of the other: (the term
+        of the showdown, what its sums are multiplied by before any hand is seen)."""
+        terms, twins = list(part.terms.values()), {}
+        alone = {k: term.shows[0] for k, term in enumerate(terms) if len(term.shows) == 1 and not term.folds}
+        shows = {self._reach(end): k for k, end in alone.items()}
+        for k, term in enumerate(terms):
+            if len(term.folds) == 1 and not term.shows and self._reach(term.folds[0]) in shows:
+                other = shows[self._reach(term.folds[0])]
+                fold, show = f"c{term.folds[0]}", f"c{terms[other].shows[0]}"
+                twins[k] = other, f"two(-ratio({fold}.x, {show}.x), -ratio({fold}.y, {show}.y))"
+        return twins
+
+    def _twin_sums(self, twins: dict[int, tuple[int, str]]) -> Iterator[str]:
+        for k, (other, factor) in twins.items():
+            yield f"const vec factor{k} = {factor};"
+            yield f"all{k} = factor{k} * all{other};"
+            yield f"for (int i = 0; i < TERM; i += {self.of.card_bytes})"
+            yield f"  *(vec*)(sums + {k} * TERM + i) = factor{k} * *(const vec*)(sums + {other} * TERM + i);"
 
     def _prologue(self, part: Part) -> str:
         ends = self._ends(part, True, True)
@@ -341,32 +455,36 @@ class Writer:
         load: list[str] = []
         kept: list[str] = []
         if self.of.two:  # a hand's own reach was taken off with each of its cards
-            load += self._reaches(self._ends(part, True, False))
+            load += self._reaches(self._ends(part, True, False), self._at)
             for k, term in enumerate(part.terms.values()):
                 if term.folds:
                     kept.append(f"f{k}")
                     load.append(f"f{k}[u] = " + " + ".join(f"c{end} * {self._reach(end)}" for end in term.folds) + ";")
         for root, slot in part.reads.items():
             kept.append(f"s{root}")
-            load.append(f"s{root}[u] = load(out + {slot} * slot + (at + u) * WIDE);")
+            load.append(f"s{root}[u] = load(out + {slot} * slot + {self._at} * WIDE);")
         if self.played and self._own(part):
-            load += self._rows(self.seat, self._own(part), "at + u")
+            load += self._rows(self.seat, self._own(part), self._at)
             for node in self._own(part):
                 kept.append(f"m{node}")
                 place = self._place(node)
-                load.append(f"m{node}[u] = load(mine_row{place.source} + {place.column} * WIDE);")
+                load.append(f"m{node}[u] = fetch(mine_row{place.source} + {place.column} * WIDE);")
         for node in self._exits(part):
             kept.append(f"x{node}")
-            sides = (f"to{node}_{k} < 0 ? 0 : from{node}_{k}[(at + u) * WIDE]" for k in (0, 1))
+            sides = (f"to{node}_{k} < 0 ? 0 : from{node}_{k}[{self._at} * WIDE]" for k in (0, 1))
             load.append(f"x{node}[u] = two({', '.join(sides)});")
         value = []
         for k, term in enumerate(part.terms.values()):
             worth = f"all{k} - *(vec*)(sums + {k} * TERM + one[u])"
-            if self.of.two:
-                worth += f" - *(vec*)(sums + {k} * TERM + other[u])" + (f" + f{k}[u]" if term.folds else "")
+            if self.of.strips:
+                worth = f"all{k} - row_sum{k}[i] - column_sum{k}"
+            elif self.of.two:
+                worth += f" - *(vec*)(sums + {k} * TERM + other[u])"
+            if self.of.two and term.folds:
+                worth += f" + f{k}[u]"
             value.append(f"const vec t{k} = {worth};")
         value += self._tree(part, part.root)
-        value.append(f"if (live) *(vec*)(out + {part.slot} * slot + (at + u) * WIDE) = n{part.root};")
+        value.append(f"*(vec*)(out + {part.slot} * slot + {self._at} * WIDE) = n{part.root};")
         return load, kept, value
 
     def _tree(self, part: Part, node: int) -> Iterator[str]:
@@ -412,7 +530,8 @@ class Writer:
 
 
 def prelude(of: CudaRound) -> str:
-    return PRELUDE.format(
+    span = 2 * STEP if of.strips else STEP
+    return STEPS.format(step=STEP, span=span) + PRELUDE.format(
         real=of.real, hands=of.hands, filled=filled(of.hands), above=of.above, groups=of.groups, nodes=of.nodes,
         after=of.after, term=(of.cards + 1) * of.card_bytes, wide=WIDE, pairs=PAIRS, warp=WARP,
         extra=of.extra,

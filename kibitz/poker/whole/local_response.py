@@ -42,6 +42,7 @@ class LocalResponse(Agent):
         self.target, self.machine, self.definition, self.boards = target, machine, machine.definition, boards
         deck = self.definition.deck
         self.hands = np.array(list(combinations(deck, self.definition.hole)), np.uint8)  # [N, private cards]
+        self._masks = np.bitwise_or.reduce(np.uint64(1) << self.hands.astype(np.uint64), axis=1)
         self._draw = np.random.default_rng(seed)
         self._known: dict[tuple[Any, ...], Floats] = {}
 
@@ -52,7 +53,8 @@ class LocalResponse(Agent):
 
     def _clear(self, gone: tuple[int, ...]) -> NDArray[np.bool_]:
         """Hands without some cards."""
-        return np.asarray(~np.isin(self.hands, np.array(gone, np.uint8)).any(axis=1))
+        mask = np.uint64(sum({1 << int(card) for card in gone}))
+        return np.asarray((self._masks & mask) == 0)
 
     def _ranges(
         self, seat: int, done: str, board: list[tuple[int, ...]], gone: tuple[int, ...]
@@ -87,19 +89,22 @@ class LocalResponse(Agent):
         """How likely one's hand beats all ranges if the board goes on at random; ties count half."""
         missing = sum(self.definition.board) - len(board)
         left = [card for card in self.definition.deck if card not in (*mine, *board)]
-        total = 0.0
         count = self.boards if missing else 1
-        for _ in range(count):
-            rest = tuple(self._draw.choice(left, missing, replace=False).tolist()) if missing else ()
-            whole = (*board, *rest)
-            clear = self._clear((*mine, *whole))
-            hands = self.hands[clear]
-            shown = np.broadcast_to(np.array(whole, np.uint8), (len(hands), len(whole)))
-            values, own = strength(np.concatenate([hands, shown], axis=1)), int(strength(np.array((*mine, *whole))))
-            beaten = np.where(values < own, 1.0, np.where(values == own, 0.5, 0.0))
+        rests = [self._draw.choice(left, missing, replace=False).tolist() if missing else () for _ in range(count)]
+        boards = [(*board, *rest) for rest in rests]
+        clear = [self._clear((*mine, *whole)) for whole in boards]
+        # All hands on all boards in one call: a call costs more than what it ranks.
+        sizes = [int(free.sum()) for free in clear]
+        hands = np.concatenate([self.hands[free] for free in clear])
+        shown = np.repeat(np.array(boards, np.uint8).reshape(count, -1), sizes, axis=0)
+        values = np.split(strength(np.concatenate([hands, shown], axis=1)), np.cumsum(sizes)[:-1])
+        total = 0.0
+        for whole, free, ranked in zip(boards, clear, values, strict=True):
+            own = int(strength(np.array((*mine, *whole))))
+            beaten = np.where(ranked < own, 1.0, np.where(ranked == own, 0.5, 0.0))
             chance = 1.0
             for weight in ranges.values():
-                possible = weight[clear]
+                possible = weight[free]
                 mass = possible.sum()
                 chance *= float(possible @ beaten / mass) if mass > 0 else 0.5
             total += chance

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
 import numpy as np
 
 from kibitz.cards.tables import Tell
@@ -15,7 +19,8 @@ from kibitz.poker.rules import acpc
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.sampled.layout import viewed
 from kibitz.poker.whole.strategy import NodeStrategy, always, within_views
-from kibitz.poker.whole.walk import Floats, Sweep, check
+from kibitz.poker.whole.together import SweepTask, swept
+from kibitz.poker.whole.walk import BEST, PLAYED, Floats, Sweep, check
 from kibitz.solvers.blueprint import Blueprint
 
 Player = Profile | Blueprint | str
@@ -79,6 +84,42 @@ def measured(game: Poker, player: Player, tell: Tell | None = None, device: str 
     best, value = exploited(game, player, tell, device), won(game, player, tell, device)
     values = np.array([value, -value])
     return Measure(values, best, max(0.0, float((best - values).sum())))
+
+
+@dataclass(frozen=True)
+class FieldMeasure:
+    """What players of a field get, over all boards of the game, in chips."""
+
+    best: list[Floats]  # by player, [2]  what best responses of each seat win from it
+    values: Floats | None = None  # [players, players]  what seat 0 gets: the row there, the column in seat 1
+
+    @property
+    def earnings(self) -> Floats | None:
+        """[players, players]  what the row wins from the column, the mean of both seats."""
+        return None if self.values is None else (self.values - self.values.T) / 2
+
+
+def measured_together(
+    game: Poker, players: Sequence[Player], tell: Tell | None = None, device: str = "cpu", values: bool = False
+) -> FieldMeasure:
+    """Best responses to several players in one pass over the boards. values: also what each wins from each, itself
+    included, which is a sweep of half the work for each ordered pair. Figures are those of one at a time, to the
+    bit."""
+    strategies = [node_strategy(game, player) for player in players]
+    count = len(strategies)
+    sweeps = {(k, k): Sweep(game, (each, each), device=device) for k, each in enumerate(strategies)}
+    tasks = [SweepTask(sweep, (0, 1), BEST) for sweep in sweeps.values()]
+    if values:
+        for pair in permutations(range(count), 2):
+            sweeps[pair] = Sweep(game, (strategies[pair[0]], strategies[pair[1]]), device=device)
+        tasks += [SweepTask(sweep, (0,), PLAYED) for sweep in sweeps.values()]
+    found = swept(tasks, tell)
+    if not values:
+        return FieldMeasure(found)
+    table = np.zeros((count, count))
+    for (one, other), value in zip(sweeps, found[count:], strict=True):
+        table[one, other] = value[0]
+    return FieldMeasure(found[:count], table)
 
 
 def against(

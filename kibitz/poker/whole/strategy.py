@@ -35,13 +35,16 @@ class NodeStrategy:
         counts = [[1] * betting.definition.rounds if source is None else source.counts for source in self.sources]
         return np.asarray(np.array(counts, np.int64)[self.of_node, level])
 
-    def laid_out(self, lanes: BettingBatch, seat: int, dtype: Any) -> tuple[list[Any], list[Any], NDArray[Any]]:
-        """(`places` of lanes, and the strategy by action, row and lane)."""
+    def laid_out(
+        self, lanes: BettingBatch, seat: int, dtype: Any, rounds: int | None = None
+    ) -> tuple[list[Any], list[Any], NDArray[Any]]:
+        """(`places` of lanes, and the strategy by action, row and lane). rounds: zeros after so many."""
         from kibitz.core.vectors import LANES
 
         begins, views, size = lanes.places(seat, self.counts(lanes.betting))
         table = np.zeros((size, int(LANES)), dtype)
-        for group, of_group in enumerate(lanes.groups.lanes):
+        count = len(lanes.groups.lanes) if rounds is None else int(lanes.groups.round_group[rounds])
+        for group, of_group in enumerate(lanes.groups.lanes[:count]):
             for k, first, _ in lanes.deciding(seat, group):
                 for lane, segment in enumerate(of_group):
                     rows = self.rows(int(lanes.segments.node[segment][k]))

@@ -77,9 +77,22 @@ class Sweep:
     @cached_property
     def _laid(self) -> tuple[list[Any], tuple[NDArray[Any], NDArray[Any]]]:
         """(betting by round, strategies by seat)."""
-        laid = [strategy.laid_out(self.lanes, seat, self.dtype) for seat, strategy in enumerate(self.seats)]
+        return self._laid_out(None)
+
+    @cached_property
+    def _laid_head(self) -> tuple[list[Any], tuple[NDArray[Any], NDArray[Any]]]:
+        """The same where only the rounds before the first cards of the board are asked for, which is quick."""
+        return self._laid_out(min(self.begin, self.last + 1))
+
+    def _laid_out(self, rounds: int | None) -> tuple[list[Any], tuple[NDArray[Any], NDArray[Any]]]:
+        laid = [strategy.laid_out(self.lanes, seat, self.dtype, rounds) for seat, strategy in enumerate(self.seats)]
         tables = self.lanes.tables([each[0] for each in laid], [each[1] for each in laid], self.dtype)
         return tables, (laid[0][2], laid[1][2])
+
+    def release(self) -> None:
+        """Forget what takes much memory; it is made anew where it is asked for."""
+        for name in ("_laid", "gpu"):
+            self.__dict__.pop(name, None)
 
     def groups(self, level: int) -> int:
         return len(self.lanes.of_round(level))
@@ -126,7 +139,7 @@ class Sweep:
         """By round up to the first that has board cards: the reach of the other of `seat` at the roots of groups."""
         from kibitz.poker.whole.kernels import open_round
 
-        betting, strategies = self._laid
+        betting, strategies = self._laid_head
         roots = [self.vectors(0, self.dtype)[:, :0]]
         for level in range(min(self.begin, self.last)):
             onto = self.vectors(level + 1, self.dtype)
@@ -138,7 +151,7 @@ class Sweep:
         """What a seat gets, from the sum over all shards of what it gets after the first cards of the board."""
         from kibitz.poker.whole.kernels import close_round
 
-        betting, strategies = self._laid
+        betting, strategies = self._laid_head
         roots, after = self.roots(seat), self.vectors(0, np.float64) if total is None else self._even(0, 0, total)
         above = after
         for level in range(min(self.begin, self.last + 1) - 1, -1, -1):
@@ -208,7 +221,7 @@ class Sweep:
 
     def best(self, tell: Tell | None = None) -> Floats:
         """[2]  what a best response of each seat gets."""
-        return self._swept((0, 1), BEST, tell)
+        return self.swept((0, 1), BEST, tell)
 
     def known(self) -> str | None:
         """Who found the best responses, if they are in the cache."""
@@ -224,9 +237,10 @@ class Sweep:
 
     def value(self, tell: Tell | None = None) -> float:
         """What seat 0 gets when both play their strategies."""
-        return float(self._swept((0,), PLAYED, tell)[0])
+        return float(self.swept((0,), PLAYED, tell)[0])
 
-    def _swept(self, seats: tuple[int, ...], mode: int, tell: Tell | None) -> Floats:
+    def swept(self, seats: tuple[int, ...], mode: int, tell: Tell | None = None) -> Floats:
+        """What some seats get."""
         if not self.shards:
             return np.array([self.finished(seat, mode, None) for seat in seats])
         table = looked_up(self.recipe(seats, mode), tell)
@@ -235,9 +249,13 @@ class Sweep:
     @cached_property
     def unit(self) -> float:
         """Values are kept as whole numbers of 1 / unit."""
-        scale = max(float(np.abs(betting.stake).max()) for betting in self._laid[0])
+        scale = max(float(np.abs(betting.stake).max()) for betting in self._laid_head[0])
         most = scale * math.comb(len(self.boards.deck) - self.hole, self.hole)
         return float(2.0 ** (60 - math.ceil(math.log2(most))))
+
+    def in_units(self, values: list[Floats]) -> NDArray[np.int64]:
+        """Values of a shard as whole numbers."""
+        return np.asarray(np.rint(np.stack(values) * self.unit).astype(np.int64))
 
     def recipe(self, seats: tuple[int, ...], mode: int) -> Recipe:
         """How the values after the first cards of the board are added up, shard by shard."""
@@ -254,7 +272,7 @@ class Sweep:
                 _ = self.gpu  # before threads ask for it, and before any work if the GPU has too little memory
 
             def fill(piece: int) -> Callable[[], None]:
-                piece_sums = np.rint(np.stack(self.shard(piece, seats, mode, roots)) * self.unit).astype(np.int64)
+                piece_sums = self.in_units(self.shard(piece, seats, mode, roots))
 
                 def add() -> None:
                     arrays["total"] += piece_sums
