@@ -39,7 +39,7 @@ class ExactGame:
 EXACT = {
     "leduc": ExactGame("leduc", 1_000_000),
     "leduc-3": ExactGame("leduc(players=3)", 500_000, cfr=2_000),
-    "rhode_island": ExactGame("rhode_island", 0, shape=None, seconds=15.0),
+    "rhode_island": ExactGame("rhode_island", 0, shape=None, seconds=6.0),
 }
 
 
