@@ -1,6 +1,6 @@
 """Several sweeps in one pass over the boards of a game.
 
-On a GPU boards are ready once for all of them (`packed.py`), and each shard is worked out for one sweep after the other.
+On a GPU boards are ready once for all of them (`packed.py`), and a shard is worked out for one sweep after the other.
 What a sweep finds is the same to the bit as alone, and it is stored and continued under its own name: a pass that was
 stopped goes on with any choice of the same strategies, or with one of them alone.
 """
