@@ -323,16 +323,16 @@ def evaluate_together(
     for each, _ in named[1:]:
         if acpc.write(each.definition) != acpc.write(rules.definition):
             raise GameError(f"strategies that are measured together play one game, not {rules.spec} and {each.spec}")
-    found = measured_together(rules, [player for _, player in named], tell, device, value)
+    field = measured_together(rules, [player for _, player in named], tell, device, value)
     per_chip, data = 1000.0 / max(rules.definition.blinds), []
-    for k, best in enumerate(found.best):
+    for k, best in enumerate(field.best):
         nash_conv = max(0.0, float(best.sum()))
-        first = None if found.values is None else float(found.values[k, k])
+        first = None if field.values is None else float(field.values[k, k])
         data.append({
             **({} if first is None else {"value": [first, -first]}), "best_response": best.tolist(),
             "nash_conv": nash_conv, "exploitability": nash_conv / 2, "exploitability_mbb": nash_conv / 2 * per_chip,
         })  # fmt: skip
-    earnings = {} if found.earnings is None else {"earnings": found.earnings.tolist(), "mbb_per_chip": per_chip}
+    earnings = {} if field.earnings is None else {"earnings": field.earnings.tolist(), "mbb_per_chip": per_chip}
     return {"game": rules.spec, "whole": True, "strategies": data, **earnings}
 
 

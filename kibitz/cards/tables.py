@@ -193,9 +193,9 @@ def build_together(
     home().mkdir(parents=True, exist_ok=True)
     tell = tell or _teller[0] or _to_stderr
     by_name = {recipe.name: recipe for recipe in recipes}
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as locks:
         for name in sorted(by_name):  # in one order everywhere, so that two passes do not wait for each other
-            held.enter_context(_locked(home() / f"{name}.lock"))
+            locks.enter_context(_locked(home() / f"{name}.lock"))
         missing = [recipe for recipe in by_name.values() if whole(recipe) is None]
         if not missing:
             return

@@ -316,8 +316,8 @@ def together(packer: BoardPacker, number: int, tasks: Sequence[ShardTask]) -> li
     answers = []
     for (shards, *_), values in zip(tasks, packer.queued(work), strict=True):
         shape = shards.wide.count(shards.sweep.begin), shards.sweep.hands(shards.sweep.begin - 1), WIDE
-        found = [np.asarray(shards.device.to_host(each)).reshape(shape) for each in values]
-        answers.append([shards.wide.narrowed(each) for each in found])
+        vectors = [np.asarray(shards.device.to_host(each)).reshape(shape) for each in values]
+        answers.append([shards.wide.narrowed(each) for each in vectors])
     return answers
 
 

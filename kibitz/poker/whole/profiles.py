@@ -113,13 +113,13 @@ def measured_together(
         for pair in permutations(range(count), 2):
             sweeps[pair] = Sweep(game, (strategies[pair[0]], strategies[pair[1]]), device=device)
         tasks += [SweepTask(sweep, (0,), PLAYED) for sweep in sweeps.values()]
-    found = swept(tasks, tell)
+    answers = swept(tasks, tell)
     if not values:
-        return FieldMeasure(found)
+        return FieldMeasure(answers)
     table = np.zeros((count, count))
-    for (one, other), value in zip(sweeps, found[count:], strict=True):
+    for (one, other), value in zip(sweeps, answers[count:], strict=True):
         table[one, other] = value[0]
-    return FieldMeasure(found[:count], table)
+    return FieldMeasure(answers[:count], table)
 
 
 def against(

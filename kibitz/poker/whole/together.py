@@ -1,8 +1,8 @@
 """Several sweeps in one pass over the boards of a game.
 
-On a GPU boards are made ready once for all of them (`packed.py`), and each shard is worked out for one sweep after the
-other. What a sweep finds is the same to the bit as alone, and it is stored and continued under its own name: a pass
-that was stopped goes on with any choice of the same strategies, or with one of them alone.
+On a GPU boards are ready once for all of them (`packed.py`), and a shard is worked out for one sweep after the other.
+What a sweep finds is the same to the bit as alone, and it is stored and continued under its own name: a pass that was
+stopped goes on with any choice of the same strategies, or with one of them alone.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _pass(tasks: list[SweepTask], tell: Tell | None) -> int:
                 values = together(asked[0][0].packer, piece, asked)
             else:
                 values = [chosen[k].sweep.shard(piece, chosen[k].seats, chosen[k].mode, roots[k]) for k in wanted]
-            return [_addition(arrays[k], chosen[k].sweep, found) for k, found in zip(wanted, values, strict=True)]
+            return [_addition(arrays[k], chosen[k].sweep, sums) for k, sums in zip(wanted, values, strict=True)]
 
         return fill
 
@@ -88,5 +88,5 @@ def _shards(tasks: list[SweepTask]) -> dict[int, Shards]:
     """Shards by sweep, of the first sweeps: so many as the GPU has memory for."""
     sweeps = list({id(task.sweep): task.sweep for task in tasks}.values())
     packer = packer_of(sweeps, sweeps[0].device)
-    made = [Shards(sweep, sweep.device, packer) for sweep in sweeps]
-    return {id(each.sweep): each for each in made[: fitting(made)]}
+    shards = [Shards(sweep, sweep.device, packer) for sweep in sweeps]
+    return {id(each.sweep): each for each in shards[: fitting(shards)]}

@@ -25,12 +25,12 @@ def bits_of(mask):
 
 
 @part
-def most_shared(near, held, size, mask, barred):
-    """The card that is with most of the cards of a mask; -1: with none. held[:size]: cards that are asked, but for
+def most_shared(near, asked, size, mask, barred):
+    """The card that is with most of the cards of a mask; -1: with none. asked[:size]: cards that are asked, but for
     those of the mask `barred`."""
     best, most = -1, 0
     for i in range(size):
-        card = held[i]
+        card = asked[i]
         if not (barred >> U64(card)) & U64(1):
             count = bits_of(near[card] & mask)
             if count > most:
@@ -39,12 +39,12 @@ def most_shared(near, held, size, mask, barred):
 
 
 @part
-def add_rows(near, held, size, first, mask, barred, rows):
+def add_rows(near, asked, size, first, mask, barred, rows):
     """Rows: a card and up to three more that are with most of the cards of a mask; (how many, as a mask)."""
     rows[0], count = first, 1
     chosen = U64(1) << U64(first)
     while count < STEP:
-        card = most_shared(near, held, size, mask, barred | chosen)
+        card = most_shared(near, asked, size, mask, barred | chosen)
         if card < 0:
             break
         rows[count] = card
@@ -63,21 +63,21 @@ def covered(near, rows, count, columns):
 
 
 @part
-def next_strip(near, held, size, rows, other):
+def next_strip(near, asked, size, rows, other):
     """(rows of a strip, as a mask too, columns): of two ways the one with more hands to a step.
 
-    near [cards]: with which cards each is in a hand; held[:size]: cards; rows, other [4]: rows are left in the first.
+    near [cards]: with which cards each is in a hand; asked[:size]: cards; rows, other [4]: rows are left in the first.
     """
     every = ~U64(0)
-    card = most_shared(near, held, size, every, U64(0))
+    card = most_shared(near, asked, size, every, U64(0))
     columns = near[card]  # the busiest card is a row
-    count, of_rows = add_rows(near, held, size, card, columns, columns, rows)
+    count, of_rows = add_rows(near, asked, size, card, columns, columns, rows)
     hands, steps = covered(near, rows, count, columns), bits_of(columns)
-    first = most_shared(near, held, size, every, ~columns)  # or it is a column, and four cards with it are rows
-    wide, of_other = add_rows(near, held, size, first, near[first], ~columns, other)
+    first = most_shared(near, asked, size, every, ~columns)  # or it is a column, and four cards with it are rows
+    wide, of_other = add_rows(near, asked, size, first, near[first], ~columns, other)
     onto = U64(1) << U64(card)
     for i in range(size):
-        c = held[i]
+        c = asked[i]
         if not (of_other >> U64(c)) & U64(1) and near[c] & of_other == of_other:
             onto |= U64(1) << U64(c)
     if covered(near, other, wide, onto) * steps > hands * bits_of(onto):
@@ -121,7 +121,7 @@ def pack_hands(order, tie, up, rows, cards, scale, none, strips, places, near, c
     Returns the places that a board takes at most. Where that is more than `places` the rest is not written.
     """
     hands, nobody = order.shape[1], cards[order.shape[1], 0]
-    mine, other, held = chosen[0], chosen[1], chosen[2]
+    mine, other, asked = chosen[0], chosen[1], chosen[2]
     most = 0
     for b in range(order.shape[0]):
         at, strengths, first = 0, 0, 0
@@ -145,14 +145,14 @@ def pack_hands(order, tie, up, rows, cards, scale, none, strips, places, near, c
                     for side in range(2):
                         card, with_it = cards[order[b, k], side], cards[order[b, k], 1 - side]
                         if not near[card]:
-                            held[size] = card
+                            asked[size] = card
                             size += 1
                         near[card] |= U64(1) << U64(with_it)
             while left:  # strip by strip
-                count, of_rows, columns = next_strip(near, held, size, mine, other)
+                count, of_rows, columns = next_strip(near, asked, size, mine, other)
                 fresh = FRESH
                 for i in range(size):
-                    column = held[i]
+                    column = asked[i]
                     if not (columns >> U64(column)) & U64(1):
                         continue
                     for u in range(STEP):
