@@ -27,7 +27,7 @@ from kibitz.report.tables import section
 
 WAIT = 600.0  # seconds for all checks of walks
 QUICK = 5.0  # seconds a figure: below, others are taken of fewer endgames and iterations too
-VISITS = 100  # of an infoset, in the arithmetic of what to rent
+VISITS = 10_000  # of an infoset, in the arithmetic of what to rent
 PAGE = Path(__file__).parents[2] / "docs" / "gpu.md"
 DATA = PAGE.with_suffix(".json")
 HEAD = """# Kibitz on a GPU
@@ -121,7 +121,7 @@ def rent_markdown(result: dict[str, Any]) -> list[str]:
     rows = []
     if "three" in result.get("rates", {}):
         of = result["rates"]["three"]
-        rows.append(_rent(f"train `holdem.limit.3p` at {of['rows']:,} infosets, {VISITS} visits each on average",
+        rows.append(_rent(f"train `holdem.limit.3p` at {of['rows']:,} infosets, {VISITS:,} visits each on average",
                           VISITS * of["rows"] / of["decisions"], of["bytes"]))  # fmt: skip
     if "boards" in result:
         of = next(iter(result["boards"]["rates"].values()))

@@ -30,8 +30,8 @@ VARIANTS, FEW = ("cfr+", "dcfr+"), 10
 AVERAGES, VALUES = 1e-7, 1e-9
 MILLION, TEN_MILLION = "leduc(ranks=6, suits=4)", "leduc(ranks=13, suits=4)"
 TIMED = (  # the most important first
-    MILLION, "leduc(players=3)", "leduc", "leduc(ranks=4)", "leduc(ranks=5)", "liars_dice(dice_sides=5)",
-    "liars_dice(dice_sides=6)", "leduc(ranks=4, suits=4)", "leduc(ranks=6)", "kuhn", TEN_MILLION,
+    MILLION, TEN_MILLION, "leduc(players=3)", "leduc", "leduc(ranks=4)", "leduc(ranks=5)", "liars_dice(dice_sides=5)",
+    "liars_dice(dice_sides=6)", "leduc(ranks=4, suits=4)", "leduc(ranks=6)", "kuhn",
 )  # fmt: skip
 GOALS = {MILLION: 10_000, TEN_MILLION: 50_000}  # times OpenSpiel's rate, on one H200
 SOLVED = (MILLION, TEN_MILLION)

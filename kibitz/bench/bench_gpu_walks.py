@@ -241,7 +241,7 @@ def walks_markdown(result: dict[str, Any]) -> list[str]:
         return []
     lines = ["| game | infosets, at most | million decisions per second | two CPU cores | ratio |"]
     lines.append("|---|---:|---:|---:|---:|")
-    for of in result["rates"].values():
+    for of in sorted(result["rates"].values(), key=lambda of: -of["decisions"]):
         cpu, ratio = (f"{of['cpu'] / 1e6:,.1f}", f"{of['ratio']:,.0f}x") if "ratio" in of else ("-", "-")
         lines.append(f"| `{of['game']}` | {of['rows']:,} | {of['decisions'] / 1e6:,.0f} | {cpu} | {ratio} |")
     return section(
