@@ -1,10 +1,12 @@
-"""The README's table of other programs: its figures come from docs/results.json, its facts from their own documents.
+"""The README's table of other programs: its figures come from docs/results.json and docs/gpu.json, its facts from their
+own documents.
 
 `python -m kibitz.bench.docs` writes the table between two comments in README.md.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from kibitz.bench.results import Result, read
 
 PAGE = Path(__file__).parents[2] / "README.md"
 RESULTS = PAGE.parent / "docs" / "results.json"
+GPU = PAGE.parent / "docs" / "gpu.json"
 BEGIN = "<!-- written by python -m kibitz.bench.docs -->\n"
 END = "<!-- end -->\n"
 BLOCK = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
@@ -48,7 +51,19 @@ def table(results: dict[str, Result]) -> str:
         f"Times in the table exclude compiling and loading, and are from {main} ([the benchmark](docs/results.md)). "
         "Ranges span all games and machines there. The picture was measured on the machine that it names."
     )
-    return "\n".join(lines) + f"\n\n{note}\n"
+    return "\n".join(lines) + f"\n\n{note}\n\n{gpu_note()}\n"
+
+
+def gpu_note() -> str:
+    """What a GPU brings, from docs/gpu.json."""
+    result = json.loads(GPU.read_text(encoding="utf-8"))
+    trees = [of | {"game": game} for game, of in result["trees"]["rates"].items() if "times_openspiel" in of]
+    of, three = max(trees, key=lambda of: of["histories"]), result["rates"]["three"]
+    return (
+        f"On one {result['machine']['gpu']}, CFR+ on a game of {of['histories']:,} histories (`{of['game']}`) does "
+        f"**{of['times_openspiel']:,.0f}x** as many iterations per second as OpenSpiel's C++, and training of "
+        f"three-player limit hold'em is **{three['ratio']:,.0f}x** as fast as on two cores ([GPU](docs/gpu.md))."
+    )
 
 
 def _speed(results: dict[str, Result], main: str, peer: str) -> str:
