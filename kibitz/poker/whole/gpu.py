@@ -20,9 +20,10 @@ from kibitz.core.errors import SolverError
 from kibitz.core.resources import cores
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.whole import cuda
-from kibitz.poker.whole.cuda import GATHER, PAIRS, WARP, WIDE, CudaRound, Writer, filled, prelude
+from kibitz.poker.whole.cuda import PAIRS, WARP, WIDE, CudaRound, Writer, filled, prelude
 from kibitz.poker.whole.packed import BoardPacker, PackedBoards, ReadyHands
 from kibitz.poker.whole.plan import EXIT, Part
+from kibitz.poker.whole.templates import GATHER
 from kibitz.poker.whole.wide import WideBetting
 
 Floats = NDArray[np.float64]
