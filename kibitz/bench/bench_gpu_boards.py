@@ -40,7 +40,7 @@ def _form(game: str, buckets: str) -> Any:
     return ViewForm(rules, [hand_buckets(rules.definition, buckets)])
 
 
-def made_up_buckets(definition: Any, children: Sequence[int]) -> Any:
+def made_up_buckets(definition: Any, children: Sequence[int], seed: int = 0) -> Any:
     """Buckets for measurements, made in seconds: by ranks and colours of a hand, in the last round cut by strength.
 
     They have the sizes of percentile buckets, spread the hands of a board over as many rows, and are no good for play.
@@ -62,11 +62,12 @@ def made_up_buckets(definition: Any, children: Sequence[int]) -> Any:
             cards = here.cards[at : at + size]
             free = (cards[:, :, None] != boards.deck).all(axis=1)  # [boards, deck]
             live = (np.broadcast_to(boards.deck, free.shape)[free] >> 1).astype(np.uint32).reshape(len(cards), -1)
-            mixed = 26 * live[:, hands[:, 0]] + live[:, hands[:, -1]] + np.arange(at, at + len(cards))[:, None] * 191
+            number = np.arange(at, at + len(cards))[:, None] + 7 * seed
+            mixed = 26 * live[:, hands[:, 0]] + live[:, hands[:, -1]] + number * 191
             table[at : at + size] = (mixed.astype(np.uint32) * np.uint32(2654435761) >> np.uint32(12)) % count
         rounds.append(RoundBuckets(count, parent, table))
         before = count
-    return HandBuckets(f"made-up {list(children)}", boards, definition.hole, tuple(rounds))
+    return HandBuckets(f"made-up {list(children)}, {seed}", boards, definition.hole, tuple(rounds))
 
 
 def _start(form: Any) -> Any:

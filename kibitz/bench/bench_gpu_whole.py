@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from kibitz.bench.bench_gpu_boards import made_up_buckets
 from kibitz.core.errors import SolverError
 from kibitz.core.resources import cores
-from kibitz.poker.buckets.hand_buckets import HandBuckets, RoundBuckets
+from kibitz.poker.buckets.hand_buckets import HandBuckets
 from kibitz.poker.whole.strategy import NodeStrategy
 from kibitz.report.tables import section
 
@@ -27,28 +28,10 @@ FLOPS = 40  # every so-manieth is timed
 ONE, FOUR, PAIR, READY = "one", "four", "pair", "ready"  # names of what is timed
 
 
-def stand_in_buckets(definition: Any, seed: int = 0) -> HandBuckets:
-    """Buckets that are made in seconds, for measurements: by ranks of the hand before the last round, in the last cut
-    by strength. They have the sizes of percentile(8) and cost a sweep the same, and are no good for play."""
-    from kibitz.cards.boards import boards_of, pairs
-
-    boards = boards_of(definition.ranks, definition.suits, tuple(definition.board))
-    rounds = []
-    for level, here in enumerate(boards.rounds):
-        count = WAYS ** (level + 1)
-        parent = np.arange(count) // WAYS if level else np.zeros(count, np.int64)
-        if level + 1 == len(boards.rounds):
-            most = 2 * (boards.hands(level, 2) + 1)
-            rounds.append(RoundBuckets(count, parent, None, np.tile(np.arange(WAYS) * most // WAYS, count // WAYS)))
-            break
-        table = np.empty((len(here.cards), boards.hands(level, 2)), np.uint16)
-        hands = pairs(boards.live(level), 2)
-        for board, cards in enumerate(here.cards):
-            rank = np.setdiff1d(boards.deck, cards)[hands].astype(np.int64) >> 2
-            mixed = (rank[:, 0] * 13 + rank[:, 1] + 191 * board + 7 * seed).astype(np.uint64) * np.uint64(2654435761)
-            table[board] = (mixed >> np.uint64(16)) % np.uint64(count)
-        rounds.append(RoundBuckets(count, parent, table))
-    return HandBuckets(f"stand-in {seed}", boards, 2, tuple(rounds))
+def sweep_buckets(definition: Any, seed: int = 0) -> HandBuckets:
+    """Buckets with the sizes of percentile(8)."""
+    buckets: HandBuckets = made_up_buckets(definition, (WAYS,) * definition.rounds, seed)
+    return buckets
 
 
 def random_strategy(betting: Any, buckets: HandBuckets, seed: int) -> NodeStrategy:
@@ -70,7 +53,7 @@ def check_whole(device: str = "gpu", shards: int = 4) -> dict[str, Any]:
     from kibitz.poker.whole.walk import BEST, PLAYED, Sweep
 
     rules: Any = game(SMALL_GAME)
-    buckets = stand_in_buckets(rules.definition)
+    buckets = sweep_buckets(rules.definition)
     seats = random_strategy(rules.betting, buckets, 1), random_strategy(rules.betting, buckets, 2)
     here, there = Sweep(rules, seats), Sweep(rules, seats, device=device)
     roots, apart = [here.roots(seat)[-1] for seat in (0, 1)], 0.0
@@ -92,7 +75,7 @@ def bench_whole(say: Callable[[str], None], flops: int = FLOPS) -> dict[str, Any
     if not result["check"]["right"]:
         raise SolverError("sweeps on the GPU differ from those on cores: nothing was timed")
     rules: Any = game(GAME)
-    lists = [stand_in_buckets(rules.definition, seed) for seed in (0, 1)]
+    lists = [sweep_buckets(rules.definition, seed) for seed in (0, 1)]
     players = [random_strategy(rules.betting, lists[k // 2], k) for k in range(4)]
     say("sweep: four strategies of two lists of buckets")
     sweeps = [Sweep(rules, (player, player), device="gpu") for player in players]

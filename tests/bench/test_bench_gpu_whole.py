@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from kibitz.bench import bench_gpu_whole
-from kibitz.bench.bench_gpu_whole import CLOSE, check_whole, stand_in_buckets, whole_markdown
+from kibitz.bench.bench_gpu_whole import CLOSE, check_whole, sweep_buckets, whole_markdown
 from kibitz.games import game
 from kibitz.poker.whole.walk import Sweep
 
 
-def test_stand_in_buckets_have_the_sizes_of_real_ones():
-    buckets = stand_in_buckets(game(bench_gpu_whole.SMALL_GAME).definition)
+def test_sweep_buckets_have_the_sizes_of_real_ones():
+    buckets = sweep_buckets(game(bench_gpu_whole.SMALL_GAME).definition)
     assert buckets.counts == [8, 64, 512, 4096] and buckets.perfect_recall
     for level in range(3):
         table = buckets.rounds[level].table
