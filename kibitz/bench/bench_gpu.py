@@ -33,9 +33,9 @@ DATA = PAGE.with_suffix(".json")
 HEAD = """# Kibitz on a GPU
 
 With `--device gpu` these commands run on one NVIDIA GPU: `kibitz train` (Monte Carlo CFR), `kibitz solve` (CFR on a
-game's tree, poker with all hands, public chance sampling, poker with hand buckets), `kibitz stitch --solver pcs` and
-`kibitz evaluate --whole`. A run that began on one device can be resumed on the other. Install `kibitz[gpu13]`, or
-`kibitz[gpu12]` for CUDA 12.
+game's tree, poker with all hands, public chance sampling, poker with hand buckets), `kibitz stitch` with the solver
+`pcs`, and `kibitz evaluate` with `--whole`. A run that began on one device can be resumed on the other. Install
+`kibitz[gpu13]`, or `kibitz[gpu12]` for CUDA 12.
 
 This page is generated from docs/gpu.json, which `kibitz bench --only gpu --out docs/gpu.json` writes on a machine with
 a GPU.

@@ -140,9 +140,9 @@ def bench_boards(seconds: float, say: Callable[[str], None] = print, compared: b
     """Check, then measure. compared: whether two cores are timed too, with the smaller strategy."""
     result: dict[str, Any] = {"checks": {}, "rates": {}}
     for name in CHECKS:
-        result["checks"][name] = found = check(name)
-        say(f"boards, check of {name}: {json.dumps(found)}")
-    wrong = [name for name, found in result["checks"].items() if not found["right"]]
+        result["checks"][name] = answer = check(name)
+        say(f"boards, check of {name}: {json.dumps(answer)}")
+    wrong = [name for name, answer in result["checks"].items() if not answer["right"]]
     if wrong:
         raise SolverError(f"boards on the GPU teach other strategies than on the CPU ({', '.join(wrong)}): nothing was "
                           "timed")  # fmt: skip

@@ -109,9 +109,9 @@ def endgames_figure(bettings: tuple[str, ...], count: int, rng: Any) -> dict[str
     for number in range(-1, count):  # the first compiles
         began = time.perf_counter()
         endgame = holdem_endgame(bettings[number % len(bettings)], rng)
-        made = time.perf_counter() - began
+        set_up = time.perf_counter() - began
         answer = solved(endgame, gap=GAP, device="gpu")
-        each.append((time.perf_counter() - began, made, answer.iterations, answer.gap or 0.0, endgame.sequences))
+        each.append((time.perf_counter() - began, set_up, answer.iterations, answer.gap or 0.0, endgame.sequences))
     table = np.array(each[1:])
     return {
         "count": count, "median": float(np.median(table[:, 0])), "most": float(table[:, 0].max()),
@@ -130,12 +130,12 @@ def flop_figure(iterations: int) -> dict[str, Any]:
     form, rule = spot(3), Rule(ALPHA, ALPHA, GAMMA, 0.0, 0.0, 0.0, True)
     state = GpuPokerCfrState(form, None)
     state.iterate(rule, 0, 2)
-    made, began = time.perf_counter() - began, time.perf_counter()
+    set_up, began = time.perf_counter() - began, time.perf_counter()
     state.iterate(rule, 2, iterations - 2)
     spent = time.perf_counter() - began
-    found = state.measure(True)
-    return {"sequences": int(form.sequences), "made": made, "iterations": iterations,
-            "iteration": spent / (iterations - 2), "gap": found.nash_conv / (form.mass * form.pot)}  # fmt: skip
+    measure = state.measure(True)
+    return {"sequences": int(form.sequences), "made": set_up, "iterations": iterations,
+            "iteration": spent / (iterations - 2), "gap": measure.nash_conv / (form.mass * form.pot)}  # fmt: skip
 
 
 def rhode_figure() -> dict[str, Any]:

@@ -206,16 +206,16 @@ def bench_trees(
         name = spiel_name(spec) if compared else None
         child = _spiel(name, seconds) if name else None  # while the GPU is timed, and ended before cores are
         form, histories = laid(spec)
-        result["rates"][spec] = found = time_gpu(form, histories, seconds)
+        result["rates"][spec] = figures = time_gpu(form, histories, seconds)
         if spec in solved:
-            found["to"] = time_to(form, 60.0)
+            figures["to"] = time_to(form, 60.0)
         if child is not None and (openspiel := _answer(child)) is not None:
-            found |= {"openspiel": openspiel, "times_openspiel": found["gpu"] / openspiel}
+            figures |= {"openspiel": openspiel, "times_openspiel": figures["gpu"] / openspiel}
         if compared:
-            found |= time_cores(form, seconds)
-            found["ratio"] = found["gpu"] / max(found["thread"], found["cores"])
+            figures |= time_cores(form, seconds)
+            figures["ratio"] = figures["gpu"] / max(figures["thread"], figures["cores"])
             result["crossover"] = crossover(result["rates"].values())
-        say(f"CFR+ on {spec}: {json.dumps(found)}")
+        say(f"CFR+ on {spec}: {json.dumps(figures)}")
     return result
 
 

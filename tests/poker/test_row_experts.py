@@ -169,7 +169,7 @@ def test_commands(tiny):
         (["train", "tiny.game", "--max-infosets", "600", "--abstraction", "percentile(2)"], "not both"),
         (["train", "kuhn", "--max-infosets", "600"], "is not poker"),
         (["train", "kuhn", "--prune", "600"], "limit poker with buckets"),
-        (["train", "tiny.game", "--max-infosets", "600", "--sampling", "outcome"], "choose external or chance"),
+        (["train", "tiny.game", "--max-infosets", "600", "--sampling", "board"], "choose external, outcome, chance"),
         (["train", "tiny.game", "--max-infosets", "6"], "even one bucket"),
         (["train", "tiny.game", "--max-infosets", "many"], "should be a number"),
         (["train", "tiny.game", "--dynamic", "f"], "give --max-infosets"),
@@ -233,4 +233,4 @@ def test_chance_sampling_and_pruning(tiny):
     with pytest.raises(SolverError, match="below 0"):
         placed_blueprint(machine, rows, prune=1.0)
     with pytest.raises(SolverError, match="sampling"):
-        placed_blueprint(machine, rows, sampling="outcome")
+        placed_blueprint(machine, rows, sampling="board")

@@ -60,8 +60,8 @@ class GpuPokerCfrState:
 
     def _hold(self) -> None:
         """As `PokerRows.hold`."""
-        at, held, regrets = self._frozen
-        self.launcher.assign(self._strategy, at, held)
+        at, strategy, regrets = self._frozen
+        self.launcher.assign(self._strategy, at, strategy)
         self.launcher.assign(self._regret, at, regrets)
 
     @property

@@ -14,11 +14,11 @@ def pcs(weights: str = "linear") -> Callable[[Task, str], Pcs]:
     if weights not in ("linear", "uniform"):
         raise SpecError(f"weights={weights}: choose linear (iteration t has weight t) or uniform")
 
-    def made(task: Task, spec: str) -> Pcs:
+    def solver(task: Task, spec: str) -> Pcs:
         if not isinstance(task.form, ViewForm) or task.form.device == "cpu":
             return Pcs(task, spec, weights == "linear")
         from kibitz.poker.sampled.gpu import GpuPcs
 
         return GpuPcs(task, spec, weights == "linear")
 
-    return made
+    return solver

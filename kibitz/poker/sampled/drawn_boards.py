@@ -41,15 +41,15 @@ class BatchHands:
 
 def joined(parts: list[BatchHands], xp: Any) -> BatchHands:
     """Boards one behind the other, with as many places as the largest needs."""
-    made = []
+    packed = []
     for arrays in zip(*(vars(each).values() for each in parts), strict=True):
         wide = [max(each.shape[k] for each in arrays) for k in range(1, arrays[0].ndim)]
         whole, at = xp.empty((sum(len(each) for each in arrays), *wide), arrays[0].dtype), 0
         for each in arrays:
             whole[(slice(at, at + len(each)), *(slice(0, n) for n in each.shape[1:]))] = each
             at += len(each)
-        made.append(whole)
-    return BatchHands(*made)
+        packed.append(whole)
+    return BatchHands(*packed)
 
 
 def rounds_without_cards(boards: Boards) -> int:
@@ -107,9 +107,9 @@ class DrawnBoards:
         return packed_hands(self.boards, self.hole, level, chain, self.sources, self.card_bytes[level])
 
     def _made(self, chain: list[NDArray[np.int64]]) -> list[BatchHands]:
-        made = [self._packed(level, chain) for level in range(self._same, len(chain))]
+        packed = [self._packed(level, chain) for level in range(self._same, len(chain))]
         with self._sending():
-            return [each.sent(self.xp) for each in made]
+            return [each.sent(self.xp) for each in packed]
 
     @contextlib.contextmanager
     def _sending(self) -> Iterator[None]:

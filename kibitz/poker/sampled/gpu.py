@@ -198,8 +198,8 @@ class GpuPcs(Pcs):
         """By seat and round. Compilers run side by side."""
         with ThreadPoolExecutor(min(8, max(1, self.task.threads))) as pool:
             keys = [(level, seat) for seat in (0, 1) for level in range(self.last, -1, -1)]
-            made = dict(zip(keys, pool.map(lambda key: self._made(*key), keys), strict=True))
-        return [[made[level, seat] for level in range(self.last + 1)] for seat in (0, 1)]
+            tables = dict(zip(keys, pool.map(lambda key: self._made(*key), keys), strict=True))
+        return [[tables[level, seat] for level in range(self.last + 1)] for seat in (0, 1)]
 
     def _made(self, level: int, seat: int) -> LearningTables:
         of, xp = self._round(level), self.xp
@@ -235,21 +235,21 @@ class GpuPcs(Pcs):
         module = self._compile(LEARN.format(real=C_NAMES[self.dtype.itemsize], wide=WIDE))
         nodes = []
         for seat in (0, 1):
-            found, moves = [], []
+            places, moves = [], []
             for level, g, k, node in self._seat_blocks(seat):
                 betting, deciding = self._rounds[level]
                 shape = next(shape for shape, groups in self._shapes[level].items() if g in groups)
                 at, first = self._node(level, g, k), int(betting.group_node[g])
                 begin = int(betting.sequence[seat, first + deciding.child[at, 0]])
                 gain = int(self._gain_begins[seat][level][g]) + shape.gain[k]
-                found.append((begin, gain, int(self.form.rows[node]), int(deciding.count[at])))
+                places.append((begin, gain, int(self.form.rows[node]), int(deciding.count[at])))
                 moves.append(bool(deciding.moves[at]))
             both = []
             for wanted in (np.ones(len(moves), np.bool_), np.array(moves, np.bool_)):
-                columns = np.array(found, np.int64).reshape(-1, 4)[wanted].T
+                columns = np.array(places, np.int64).reshape(-1, 4)[wanted].T
                 kinds = np.int64, np.int64, np.int32, np.int32
                 both.append(tuple(self.xp.asarray(columns[k].astype(kind)) for k, kind in enumerate(kinds)))
-            nodes.append(LearningNodes(both[0], both[1], max((each[2] for each in found), default=1), module))
+            nodes.append(LearningNodes(both[0], both[1], max((each[2] for each in places), default=1), module))
         return nodes
 
     # What is learnt

@@ -16,6 +16,7 @@ from kibitz.core.errors import GameError
 
 Floats = NDArray[np.float64]
 MOST = 20  # players: sets of them are gone through, 2^20
+MOST_PRIZE = 1e30  # single precision, in which hands are computed, has room for it
 
 
 def icm(stacks: ArrayLike, prizes: ArrayLike) -> Floats:
@@ -58,6 +59,8 @@ def checked_prizes(prizes: ArrayLike) -> tuple[float, ...]:
         raise GameError(f"prizes {prizes!r} should be numbers, such as 50, 30, 20") from None
     if not paid or not all(np.isfinite(paid)) or min(paid) < 0:
         raise GameError("prizes must be numbers, zero or more, starting with the first place: such as 50, 30, 20")
+    if max(paid) > MOST_PRIZE:
+        raise GameError(f"prizes of at most {MOST_PRIZE:g} can be computed with: give them in a larger unit")
     if any(a < b for a, b in pairwise(paid)):
         listed = ", ".join(f"{prize:g}" for prize in paid)
         raise GameError(f"prizes {listed} must not increase from one place to the next")

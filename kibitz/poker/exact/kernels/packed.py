@@ -184,28 +184,28 @@ def pack_hands(order, tie, up, rows, cards, scale, none, strips, places, near, c
 
 
 @kernel
-def rank_hands(cards, hand_class, board_class, low, high, count, class_of, card_hands, ranked, number, held, below):
+def rank_hands(cards, hand_class, board_class, low, high, count, class_of, card_hands, ranked, number, counts, below):
     """Hands of two cards as the poker form's kernels for a GPU read them (`kibitz/poker/exact/gpu_tables.py`).
 
     cards uint8[H, 2], hand_class, low, high int64[H]: hands board by board, `count` on each, in the last round by
     strength. class_of uint16[H]: classes, counted from the board's first.
     card_hands uint16[boards, cards that are not there, as many less 1]: the hands with each card, in order. ranked
     uint32[classes, 4], of the first hand of a class: (low, high), the same among the hands with its first and with its
-    second card, the cards and the hand. number, held int64[52] and below int64[count, 2] are room to work in.
+    second card, the cards and the hand. number, counts int64[52] and below int64[count, 2] are room to work in.
     """
     for b in range(board_class.shape[0] - 1):
         first = b * count
         for card in range(52):
             number[card] = -1
-            held[card] = 0
+            counts[card] = 0
         for h in range(first, first + count):
             number[cards[h, 0]] = 0
             number[cards[h, 1]] = 0
-        found = 0
+        cards_left = 0
         for card in range(52):
             if number[card] == 0:
-                number[card] = found
-                found += 1
+                number[card] = cards_left
+                cards_left += 1
         for h in range(board_class[b], board_class[b + 1]):
             ranked[h, 3] = 1  # no hand yet
         h = 0
@@ -213,19 +213,19 @@ def rank_hands(cards, hand_class, board_class, low, high, count, class_of, card_
             behind = max(h + 1, high[first + h])
             for i in range(h, behind):
                 for side in range(2):
-                    below[i, side] = held[number[cards[first + i, side]]]
+                    below[i, side] = counts[number[cards[first + i, side]]]
             for i in range(h, behind):
                 for side in range(2):
                     card = number[cards[first + i, side]]
-                    card_hands[b, card, held[card]] = i
-                    held[card] += 1
+                    card_hands[b, card, counts[card]] = i
+                    counts[card] += 1
             for i in range(h, behind):
                 of = hand_class[first + i]
                 class_of[first + i] = of - board_class[b]
                 if ranked[of, 3]:
                     one, two = number[cards[first + i, 0]], number[cards[first + i, 1]]
                     ranked[of, 0] = low[first + i] | high[first + i] << 16
-                    ranked[of, 1] = below[i, 0] | held[one] << 8 | below[i, 1] << 16 | held[two] << 24
+                    ranked[of, 1] = below[i, 0] | counts[one] << 8 | below[i, 1] << 16 | counts[two] << 24
                     ranked[of, 2] = one | two << 8 | i << 16
                     ranked[of, 3] = 0
             h = behind
