@@ -126,7 +126,7 @@ def carry_out(request: SolveRequest, state: RunState) -> Result:
     # Sampling on several threads is not reproducible: only those who ask for it get it.
     threads = 1 if request.threads is None and walking else _threads(form, request.threads)
     solver = make(
-        request.solver, Task(problem.tree, form, request.rows, _first(form, request.start, seed), seed, threads)
+        request.solver, Task(problem.tree, form, request.rows, first_strategy(form, request.start, seed), seed, threads)
     )
     if until is not None and not measured(solver):
         raise SolverError(f"{solver.spec} does not compute NashConv, so it cannot stop at a target: give iterations "
@@ -147,7 +147,7 @@ def carry_out(request: SolveRequest, state: RunState) -> Result:
     )  # fmt: skip
 
 
-def _first(form: Form, start: Profile | str | None, seed: int) -> NDArray[np.float64] | None:
+def first_strategy(form: Form, start: Profile | str | None, seed: int) -> NDArray[np.float64] | None:
     """Probabilities to start from; a random start has each row uniform on its simplex."""
     if start is None or isinstance(start, Profile):
         return None if start is None else probabilities_of(form, start)

@@ -1,0 +1,82 @@
+"""Stages of the papers' large tables, by name, and the command that runs one: docs/plans/large_tables.md.
+
+    python -m kibitz.papers.stages --list
+    python -m kibitz.papers.stages --stage two-pilot --device gpu --seconds 560 --out results --work /tmp/work
+
+A command ends before --seconds are over, with checkpoints in --work, and the same command goes on. It needs NumPy and
+Numba, and CuPy for a GPU. Results in --known, such as those of earlier sessions, are not computed again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kibitz.core.errors import KibitzError, SpecError
+from kibitz.papers import gibson2011_large, holdem_course
+from kibitz.papers.ledger import Ledger, Stage, go_through, ledgers_in, origin
+from kibitz.poker.bucketed.device import Device
+
+RESULTS = "docs/large"  # of sessions so far
+
+
+def all_stages(quick: bool, work: str, device: str) -> dict[str, Stage]:
+    """By name, in the order of the plan."""
+    every = [*gibson2011_large.stages(gibson2011_large.setting_of(quick, work, device))]
+    return {stage.name: stage for stage in every}
+
+
+def run_stage(
+    name: str, out: Path, work: Path, device: str = "cpu", seconds: float | None = None, quick: bool = False,
+    known: Path | None = None, tell: Callable[[str], None] = print,
+) -> bool:  # fmt: skip
+    """Go on with a stage; returns whether it is done."""
+    every = all_stages(quick, str(work), device)
+    if name not in every:
+        raise SpecError(f"there is no stage {name!r}: choose {', '.join(every)}")
+    began, label = time.perf_counter(), Device(device).label or "cpu"
+    out.mkdir(parents=True, exist_ok=True)
+    ledger = Ledger(out / f"{name}.json", origin(label), ledgers_in(known) if known is not None else ())
+    try:
+        done = go_through(every[name], ledger, seconds, tell)
+    finally:
+        mark = time.perf_counter()
+        holdem_course.save_courses()
+        tell(f"{name}: checkpoints in {time.perf_counter() - mark:.1f} s, {time.perf_counter() - began:.0f} s in all")
+    return done
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m kibitz.papers.stages", description=__doc__.partition("\n")[0])
+    parser.add_argument("--list", action="store_true", help="the stages, with their steps and seconds on one H200")
+    parser.add_argument("--stage", action="append", default=[], help="one to run; give several to run them in turn")
+    parser.add_argument("--seconds", type=float, help="end before so many are over")
+    parser.add_argument("--out", type=Path, default=Path("results"), help="where results are written, STAGE.json")
+    parser.add_argument("--known", type=Path, default=Path(RESULTS), help=f"results so far; default: {RESULTS}")
+    parser.add_argument("--work", type=Path, default=Path("work"), help="where checkpoints are kept")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--quick", action="store_true", help="a deck of 12 cards")
+    given = parser.parse_args(arguments)
+    try:
+        if given.list or not given.stage:
+            for stage in all_stages(given.quick, str(given.work), given.device).values():
+                print(f"{stage.name:16} {len(list(stage.steps())):3} steps {stage.expected:6.0f} s  {stage.about}")
+            return 0
+        began, done = time.perf_counter(), True
+        for name in given.stage:
+            left = None if given.seconds is None else given.seconds - (time.perf_counter() - began)
+            if left is not None and left <= 0:
+                return 1
+            done = run_stage(name, given.out, given.work, given.device, left, given.quick, given.known,
+                             lambda text: print(text, flush=True)) and done  # fmt: skip
+    except KibitzError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
+    return 0 if done else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""Stages of the large tables: each from end to end on a small deck, stopped and resumed, and pages from their results."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from bucketed import FOUR_ROUNDS
+
+from kibitz.core.errors import ArtefactError, SpecError
+from kibitz.papers import gibson2011_large as two
+from kibitz.papers import holdem_course, ledger, stages
+from kibitz.papers.gibson2011_strategies import ALL, BASE, EACH
+from kibitz.papers.ledger import Ledger, Stage, go_through
+from kibitz.papers.runs import Run
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """Few bets and ten cards: a sweep takes a moment."""
+    path = tmp_path / "small.game"
+    path.write_text(next(iter(FOUR_ROUNDS.values())))
+    monkeypatch.setattr(two, "TINY", f"poker(file={path})")
+    monkeypatch.setattr(two, "TINY_LIMITS", (2_000, 6_000))
+    monkeypatch.setattr(two, "EQUILIBRIA", (0, 1))
+    monkeypatch.setattr(two, "TINY_LOOKS", (5, 20))
+    holdem_course.forget_courses()
+    yield tmp_path
+    holdem_course.forget_courses()
+
+
+def done(name, folder, **how):
+    said = []
+    whole = stages.run_stage(name, folder / "out", folder / "work", quick=True, tell=said.append, **how)
+    return whole, json.loads((folder / "out" / f"{name}.json").read_text()), said
+
+
+def names(entries, run):
+    return [(e["answer"]["name"], e["answer"]["seed"], e["answer"]["steps"]) for e in entries if e["run"] == run]
+
+
+def test_every_stage(small):
+    """All stages of two players, one after another as in a session."""
+    every = stages.all_stages(True, str(small / "work"), "cpu")
+    for name, stage in every.items():
+        if name[-1] in "12" and name[:-2] in ("two-stitched", "two-each", "two-finest"):
+            continue  # other seeds
+        whole, entries, _ = done(name, small, known=small / "out")
+        steps = len(list(stage.steps()))
+        assert whole and (len(entries) == steps or name != "two-pilot")
+        assert all(e["by"]["kibitz"] and e["seconds"] >= 0 for e in entries)
+    results = ledger.results_in(small / "out")
+    found = {(e["name"], e["seed"]) for e in results[two.POINT]}
+    assert {(BASE, 0), (BASE, 1), (ALL, 0), (EACH, 0), ("Base.cfr", 0), ("Base.cfr+ last", 0)} <= found
+    exact = {e["name"]: e["exploitability"] for e in results[two.WHOLE]}
+    assert all(value > 0 for value in exact.values()) and len(exact) == 6
+    assert len(results[two.MATCH]) == 10
+    points = [e for e in results[two.POINT] if e["name"] == two.SAMPLED]
+    assert [e["steps"] for e in points] == [8, 16, 32] and points[-1]["gap"] < points[0]["gap"]
+    assert all(e["gap"] is None for e in results[two.POINT] if e["name"] in (ALL, EACH))
+
+
+def test_a_stage_that_is_stopped_goes_on(small):
+    """By another process, from checkpoints; what was written is not computed again."""
+    whole, first, said = done("two-pilot", small, seconds=1e-9)
+    assert not whole and len(first) == 1 and "run it again" in said[-2]
+    before, steps = first, len(list(stages.all_stages(True, str(small / "work"), "cpu")["two-pilot"].steps()))
+    while not whole:
+        holdem_course.forget_courses()  # as another process
+        whole, entries, _ = done("two-pilot", small, seconds=1e-9)
+        assert entries[: len(before)] == before and len(entries) == len(before) + 1
+        before = entries
+    assert len(before) == steps
+    holdem_course.forget_courses()
+    straight = done("two-pilot", small / "straight")[1]
+    for mine, other in zip(before, straight, strict=True):
+        if mine["run"] != two.OPENINGS:
+            assert mine["answer"]["exploitability"] == pytest.approx(other["answer"]["exploitability"], rel=1e-6)
+
+
+def test_what_earlier_sessions_found_is_known(small):
+    done("two-pilot", small)
+    (small / "docs").mkdir()
+    (small / "out" / "two-pilot.json").rename(small / "docs" / "two-pilot.json")
+    _, entries, _ = done("two-stitched-0", small, known=small / "docs")
+    assert (BASE, 0, 20) not in names(entries, two.WHOLE) and (ALL, 0, 32) in names(entries, two.WHOLE)
+
+
+def test_seconds_of_the_plan():
+    """No step takes longer than a command may, and no stage longer than a session."""
+    every = stages.all_stages(False, "work", "gpu")
+    for name, stage in every.items():
+        assert max(needs for *_, needs in stage.steps()) < 520, name
+        assert stage.expected < 1500, (name, stage.expected)
+
+
+def test_ledgers(tmp_path):
+    calls = []
+
+    def work(n):
+        calls.append(n)
+        if n == 3:
+            raise RuntimeError("killed")
+        return {"n": n}
+
+    stage = Stage("some", "", (Run("work", work, [(1,), (2,), (3,)]),), lambda run, piece: 10.0)
+    with pytest.raises(RuntimeError):
+        go_through(stage, Ledger(tmp_path / "some.json"))
+    with pytest.raises(RuntimeError):
+        go_through(stage, Ledger(tmp_path / "some.json"))
+    assert calls == [1, 2, 3, 3]
+    again = Ledger(tmp_path / "some.json")
+    assert [entry["answer"] for entry in again.entries] == [{"n": 1}, {"n": 2}]
+    assert ledger.results_in(tmp_path)["work"][1]["n"] == 2
+    (tmp_path / "bad.json").write_text("[1]")
+    with pytest.raises(ArtefactError, match="not a file of results"):
+        ledger.results_in(tmp_path)
+    assert stage.expected == 30.0
+
+
+def test_the_command(small, capsys):
+    assert stages.main(["--list"]) == 0 and "two-stitched-2" in capsys.readouterr().out
+    assert stages.main(["--stage", "none", "--quick"]) == 2 and "there is no stage" in capsys.readouterr().err
+    assert stages.main(["--stage", "two-finest-0", "--quick", "--out", str(small / "out"), "--work",
+                        str(small / "work"), "--known", str(small / "none")]) == 0  # fmt: skip
+    with pytest.raises(SpecError):
+        two.recipe_of("no such strategy", two.setting_of(True, "", "cpu"))
