@@ -122,7 +122,9 @@ class Computation:
 class Course:
     """A strategy of one seed, as far as it was trained."""
 
-    def __init__(self, name: str, recipe: CourseRecipe, seed: int, setting: CourseSetting, base: Profile | None) -> None:
+    def __init__(
+        self, name: str, recipe: CourseRecipe, seed: int, setting: CourseSetting, base: Profile | None
+    ) -> None:
         self.name, self.recipe, self.seed, self.setting, self.base = name, recipe, seed, setting, base
         self.rules = rules_of(setting.game)
         self._profile: tuple[int, Profile] | None = None
@@ -280,8 +282,8 @@ def over_all_boards(of: Course, steps: int) -> dict[str, Any]:
 def by_opening(of: Course, steps: int) -> dict[str, Any]:
     """What best responses gain after each way of betting before the flop, on the sample of flops."""
     gains = gains_by_opening(sweep_of(of.train(steps), of.setting, of.setting.every))
-    return {"name": of.name, "seed": of.seed, "steps": steps,
-            "gains": [[each.opening, each.seat, each.reached, each.gain * of.setting.unit] for each in gains]}  # fmt: skip
+    rows = [[each.opening, each.seat, each.reached, each.gain * of.setting.unit] for each in gains]
+    return {"name": of.name, "seed": of.seed, "steps": steps, "gains": rows}
 
 
 def exact_pair(one: Course, other: Course, steps: Sequence[int]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Stages of the large tables: each from end to end on a small deck, stopped and resumed, and pages from their results."""
+"""Stages of the large tables: each from end to end on a small deck, stopped and resumed."""
 
 from __future__ import annotations
 

@@ -235,8 +235,8 @@ class Sweep:
         return np.array([self.finished(seat, mode, sums[k]) for k, seat in enumerate(seats)])
 
     def sums(self, seats: tuple[int, ...], mode: int, tell: Tell | None = None) -> Floats:
-        """[seats, groups of the first round with board cards, hands before it, LANES]  what each hand gets from there on,
-        by the reach of the other."""
+        """[seats, groups of the first round with board cards, hands before it, LANES]  what each hand gets from there
+        on, by the reach of the other."""
         total: Floats = looked_up(self.recipe(seats, mode), tell)["total"] / self.unit
         return total
 
