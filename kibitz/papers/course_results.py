@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -163,3 +163,18 @@ def curves(r: CourseResults, name: str, title: str, groups: Sequence[tuple[str, 
             panels.append(FigurePanel(head, tuple(lines)))
     return Curves(name, title, "exploitability, mbb/h", tuple(panels), across="iterations of each computation",
                   note="On every 16th flop.")  # fmt: skip
+
+
+def over_seeds(by_seed: Sequence[Sequence[Claim]], together: int) -> Iterator[Claim]:
+    """The same claims of several seeds as one each, with intervals for so many claims that are judged together."""
+
+    def wider(case: Any) -> Any:
+        if isinstance(case, Comparison):
+            return case if case.error is None else replace(case, error=widened(case.error, together))
+        return tuple(map(wider, case)) if isinstance(case, tuple) else case
+
+    texts = dict.fromkeys(claim.text for claims in by_seed for claim in claims)
+    for text in texts:
+        same = [claim for claims in by_seed for claim in claims if claim.text == text]
+        yield replace(same[0], cases=[wider(case) for claim in same for case in claim.cases], unit=START,
+                      detail="; ".join(claim.detail for claim in same))  # fmt: skip

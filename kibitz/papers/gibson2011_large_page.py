@@ -136,12 +136,16 @@ def openings(r: CourseResults, names: Sequence[str] = NAMES) -> Sheet:
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     unsure = [f"{name} (seed {seed})" for name in NAMES for of, seed in sorted(r.points) if of == name
               and r.converged(name, seed) is False]  # fmt: skip
+    picture = curves(r, "course", "Limit hold'em: exploitability against training",
+                     (("bucket form", (BASE, FINEST)),
+                      ("sampled boards", (DYNAMIC, EACH, ALL, large.SAMPLED))))  # fmt: skip
     not_all = f" Not converged by the plan's rule: {', '.join(unsure)}." if unsure else ""
     return Page(
         about=f"{large.GAME} with percentile E[HS²] buckets and perfect recall, at most {large.LIMITS[0]:,} infosets "
-        "for each computation, as fixed in docs/plans/large_tables.md. Base and the finest strategy were solved by dcfr+ "
-        "in the bucket form; all others by public chance sampling. Every strategy has three random initialisations, where "
-        f"they were run. On {' and '.join(r.made_on) or 'no machine'}, {r.seconds / 60:.0f} minutes in all.{not_all}",
+        "for each computation, as fixed in docs/plans/large_tables.md. Base and the finest strategy were solved by "
+        "dcfr+ in the bucket form; all others by public chance sampling. Every strategy has three random "
+        f"initialisations, where they were run. On {' and '.join(r.made_on) or 'no machine'}, {r.seconds / 60:.0f} "
+        f"minutes in all.{not_all}",
         departs=(
             "The paper ran 720 million iterations of chance-sampled CFR for every computation, one deal per iteration.",
             "The paper does not say how the dynamic strategy divides its infosets between the base and the r-expert. "
@@ -151,9 +155,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         ),
         sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.SAMPLED)), pairs(r), sizes(r),
                                          openings(r)) if sheet.rows),
-        pictures=(curves(r, "course", "Limit hold'em: exploitability against training",
-                         (("bucket form", (BASE, FINEST)),
-                          ("sampled boards", (DYNAMIC, EACH, ALL, large.SAMPLED)))),),
+        pictures=(picture,) if picture.panels else (),
         figures={"unit": "milli-big-blinds per hand", "points": [p for of in r.points.values() for p in of],
                  "exact": list(r.exact.values()), "pairs": list(r.pairs.values()),
                  "matches": list(r.matches.values()), "openings": list(r.openings.values()),

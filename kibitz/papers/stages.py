@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kibitz.core.errors import KibitzError, SpecError
-from kibitz.papers import gibson2011_large, holdem_course
+from kibitz.papers import gibson2011_large, gibson2011_three_large, holdem_course
 from kibitz.papers.ledger import Ledger, Stage, go_through, ledgers_in, origin
 from kibitz.poker.bucketed.device import Device
 
@@ -25,8 +25,30 @@ RESULTS = "docs/large"  # of sessions so far
 
 def all_stages(quick: bool, work: str, device: str) -> dict[str, Stage]:
     """By name, in the order of the plan."""
-    every = [*gibson2011_large.stages(gibson2011_large.setting_of(quick, work, device))]
+    every = [*gibson2011_large.stages(gibson2011_large.setting_of(quick, work, device)),
+             *gibson2011_three_large.stages(quick, work, device)]  # fmt: skip
     return {stage.name: stage for stage in every}
+
+
+def named(name: str, every: dict[str, Stage]) -> list[str]:
+    """The stage of a name; or those of a table, such as two or three-0; or all."""
+    found = [each for each in every if name in (each, "all") or each.startswith(f"{name}-")]
+    if not found:
+        raise SpecError(f"there is no stage {name!r}: choose {', '.join(every)}, or all")
+    return found
+
+
+def run_stages(
+    name: str, out: Path, work: Path, device: str = "cpu", seconds: float | None = None, quick: bool = False,
+    known: Path | None = None, tell: Callable[[str], None] = print,
+) -> bool:  # fmt: skip
+    """Go on with one stage after another; returns whether all are done."""
+    began = time.perf_counter()
+    for each in named(name, all_stages(quick, str(work), device)):
+        left = None if seconds is None else seconds - (time.perf_counter() - began)
+        if (left is not None and left <= 0) or not run_stage(each, out, work, device, left, quick, known, tell):
+            return False
+    return True
 
 
 def run_stage(
@@ -35,8 +57,6 @@ def run_stage(
 ) -> bool:  # fmt: skip
     """Go on with a stage; returns whether it is done."""
     every = all_stages(quick, str(work), device)
-    if name not in every:
-        raise SpecError(f"there is no stage {name!r}: choose {', '.join(every)}")
     began, label = time.perf_counter(), Device(device).label or "cpu"
     out.mkdir(parents=True, exist_ok=True)
     ledger = Ledger(out / f"{name}.json", origin(label), ledgers_in(known) if known is not None else ())
@@ -52,7 +72,7 @@ def run_stage(
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m kibitz.papers.stages", description=__doc__.partition("\n")[0])
     parser.add_argument("--list", action="store_true", help="the stages, with their steps and seconds on one H200")
-    parser.add_argument("--stage", action="append", default=[], help="one to run; give several to run them in turn")
+    parser.add_argument("--stage", action="append", default=[], help="one to run, or those of a table (two, three); several in turn")
     parser.add_argument("--seconds", type=float, help="end before so many are over")
     parser.add_argument("--out", type=Path, default=Path("results"), help="where results are written, STAGE.json")
     parser.add_argument("--known", type=Path, default=Path(RESULTS), help=f"results so far; default: {RESULTS}")
@@ -70,8 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             left = None if given.seconds is None else given.seconds - (time.perf_counter() - began)
             if left is not None and left <= 0:
                 return 1
-            done = run_stage(name, given.out, given.work, given.device, left, given.quick, given.known,
-                             lambda text: print(text, flush=True)) and done  # fmt: skip
+            done = run_stages(name, given.out, given.work, given.device, left, given.quick, given.known,
+                              lambda text: print(text, flush=True)) and done  # fmt: skip
     except KibitzError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2
