@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
-from kibitz.papers import gibson2011_large as large
 from kibitz.papers.claims import START, Claim, Comparison
+from kibitz.papers.holdem_course import MATCH, OPENINGS, PAIR, POINT, WHOLE
 from kibitz.papers.ledger import results_in
 from kibitz.report.figures import Curves, FigurePanel, Line, Sheet, Spread
 
@@ -73,7 +73,7 @@ def results_of(folder: Path) -> CourseResults:
     """What the ledgers of a folder hold."""
     answers = results_in(folder)
     points: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for each in answers.get(large.POINT, []):
+    for each in answers.get(POINT, []):
         points.setdefault((each["name"], each["seed"]), []).append(each)
     for of in points.values():
         of.sort(key=lambda each: int(each["steps"]))
@@ -83,8 +83,8 @@ def results_of(folder: Path) -> CourseResults:
 
     every = [each for of in answers.values() for each in of]
     return CourseResults(
-        points, keyed(large.WHOLE, "name", "seed"), keyed(large.OPENINGS, "name", "seed"),
-        keyed(large.PAIR, "one", "other", "seed"), keyed(large.MATCH, "one", "other", "seed"),
+        points, keyed(WHOLE, "name", "seed"), keyed(OPENINGS, "name", "seed"),
+        keyed(PAIR, "one", "other", "seed"), keyed(MATCH, "one", "other", "seed"),
         sum(each["step_seconds"] for each in every), tuple(sorted({each["by"].get("device", "") for each in every})),
     )  # fmt: skip
 
@@ -111,8 +111,9 @@ def less_exploitable(text: str, source: str, r: CourseResults, name: str, others
 
 def wins_exactly(text: str, source: str, r: CourseResults, one: str, other: str) -> Claim | None:
     """That one strategy wins from another over all boards, in each seed."""
-    won = [(r.pairs.get((one, other, seed)), r.pairs.get((other, one, seed))) for seed in large.SEEDS]
-    means = [a["mean"] if a else -b["mean"] for a, b in won if a or b is not None]
+    seeds = sorted({seed for a, b, seed in r.pairs if {a, b} == {one, other}})
+    won = [(r.pairs.get((one, other, seed)), r.pairs.get((other, one, seed))) for seed in seeds]
+    means = [a["mean"] if a else -b["mean"] for a, b in won if a or b]
     if not means:
         return None
     return Claim(text, source, [Comparison(mean, ">", 0.0) for mean in means], unit=START,

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
-from typing import Any
 
 from kibitz.core.errors import SpecError
-from kibitz.papers import holdem_course as courses
 from kibitz.papers.gibson2011_strategies import (
     ALL,
     ALL_PARTS,
@@ -24,10 +22,27 @@ from kibitz.papers.gibson2011_strategies import (
     sizes_of,
 )
 from kibitz.papers.holdem import arguments
-from kibitz.papers.holdem_course import CourseRecipe, CourseSetting
+from kibitz.papers.holdem_course import (
+    MATCH,
+    OPENINGS,
+    PAIR,
+    POINT,
+    TRAIN,
+    WHOLE,
+    CourseRecipe,
+    CourseSetting,
+    matched,
+    openings,
+    pair,
+    point,
+    strategies_of,
+    train,
+    whole,
+)
 from kibitz.papers.ledger import Stage
 from kibitz.papers.runs import Run
 
+PAPER = "gibson2011"
 GAME, TINY = "poker(file=holdem.limit.2p)", "poker(file=holdem.limit.2p, ranks=4, suits=3)"
 LIMITS, TINY_LIMITS = (24_000_000, 165_000_000), (40_000, 100_000)  # infosets of all computations, and of the finest
 SEEDS = (0, 1, 2)
@@ -43,16 +58,14 @@ ALONE = {f"{ALL}: {part} alone": k for k, part in enumerate(("r", "cr"))}
 FINER = {f"{ALL} of {n}": n for n in (8, 9, 10)}  # percentile buckets of experts
 WHY_LOOKS = (25, 50, 100, 200, 400, 800, 1600)
 EQUILIBRIA = tuple(range(8))  # seeds of many equilibria of the base
-POINT, TRAIN, WHOLE = "points", "training", "all boards"
-OPENINGS, PAIR, MATCH = "gains by opening", "exact pairs", "matches"
 # Seconds on one H200: a board of a computation, an iteration of Base in the bucket form, and measurements.
 BOARD, ITERATION, LOOK, EXACTLY, VALUE, PLAYED = 1 / 4800, 0.05, 30.0, 190.0, 110.0, 45.0
 
 
 def setting_of(quick: bool, folder: str, device: str) -> CourseSetting:
     if quick:
-        return CourseSetting(TINY, TINY_LIMITS, 1.0, 2, 2_000, folder, device)
-    return CourseSetting(GAME, LIMITS, 1.0, 16, 5_000_000, folder, device)
+        return CourseSetting(PAPER, TINY, TINY_LIMITS, 1.0, 2, 2_000, folder, device)
+    return CourseSetting(PAPER, GAME, LIMITS, 1.0, 16, 5_000_000, folder, device)
 
 
 def points(setting: CourseSetting, name: str) -> tuple[int, ...]:
@@ -93,37 +106,7 @@ def recipe_of(name: str, setting: CourseSetting) -> CourseRecipe:
     raise SpecError(f"there is no strategy {name!r}")
 
 
-# Steps: plain functions over plain arguments
-
-
-def _course(name: str, seed: int, setting: CourseSetting) -> courses.Course:
-    return courses.course(name, seed, setting, recipe_of)
-
-
-def point(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
-    return courses.at_point(_course(name, seed, CourseSetting(*fields)), steps)
-
-
-def train(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
-    return courses.trained(_course(name, seed, CourseSetting(*fields)), steps)
-
-
-def whole(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
-    return courses.over_all_boards(_course(name, seed, CourseSetting(*fields)), steps)
-
-
-def openings(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
-    return courses.by_opening(_course(name, seed, CourseSetting(*fields)), steps)
-
-
-def pair(one: str, other: str, seed: int, steps: tuple[int, int], *fields: Any) -> dict[str, Any]:
-    setting = CourseSetting(*fields)
-    return courses.exact_pair(_course(one, seed, setting), _course(other, seed, setting), steps)
-
-
-def matched(one: str, other: str, seed: int, steps: tuple[int, int], number: int, *fields: Any) -> dict[str, Any]:
-    setting = CourseSetting(*fields)
-    return courses.matched_pair(_course(one, seed, setting), _course(other, seed, setting), steps, number)
+strategies_of(PAPER, recipe_of)
 
 
 # Stages

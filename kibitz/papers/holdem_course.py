@@ -39,6 +39,7 @@ from kibitz.stitch.targets import Solving, Stitching
 class CourseSetting:
     """What is run. Plain data, so that a step's arguments can be written down."""
 
+    paper: str  # whose strategies these are, as `strategies_of` knows them
     game: str
     limits: tuple[int, ...]  # infosets of computations, as the paper's strategies need them
     gap: float  # NashConv in the abstract game to which bases are solved, thousandths of a big blind
@@ -209,16 +210,24 @@ class Course:
         return float(form.measure(profile.probabilities).nash_conv) * self.setting.unit
 
 
+POINT, TRAIN, WHOLE = "points", "training", "all boards"  # names of runs
+OPENINGS, PAIR, MATCH = "gains by opening", "exact pairs", "matches"
 Recipes = Callable[[str, CourseSetting], CourseRecipe]
+_recipes: dict[str, Recipes] = {}
 _courses: dict[tuple[str, int, CourseSetting], Course] = {}
 
 
-def course(name: str, seed: int, setting: CourseSetting, recipes: Recipes) -> Course:
+def strategies_of(paper: str, recipes: Recipes) -> None:
+    """Say how the strategies of a paper are made."""
+    _recipes[paper] = recipes
+
+
+def course(name: str, seed: int, setting: CourseSetting) -> Course:
     """A strategy of a seed, with its base: the one that this process has, or a new one."""
     key = name, seed, setting
     if key not in _courses:
-        recipe = recipes(name, setting)
-        base = course(recipe.base, seed, setting, recipes).train(recipe.base_steps) if recipe.base else None
+        recipe = _recipes[setting.paper](name, setting)
+        base = course(recipe.base, seed, setting).train(recipe.base_steps) if recipe.base else None
         _courses[key] = Course(name, recipe, seed, setting, base)
     return _courses[key]
 
@@ -234,13 +243,14 @@ def forget_courses() -> None:
     _courses.clear()
 
 
-def trained(of: Course, steps: int) -> dict[str, Any]:
+# Steps: plain functions over plain arguments, of which the last are the fields of a CourseSetting
+
+
+def train(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
     """Go on to so many iterations of each computation, and measure nothing."""
+    of = course(name, seed, CourseSetting(*fields))
     of.advance(steps)
     return {"name": of.name, "seed": of.seed, "steps": steps, "seconds": of.seconds}
-
-
-# Measuring
 
 
 def sweep_of(profile: Profile, setting: CourseSetting, every: int = 1) -> Sweep:
@@ -249,8 +259,9 @@ def sweep_of(profile: Profile, setting: CourseSetting, every: int = 1) -> Sweep:
     return SampledSweep(rules, both, every, device=setting.device)
 
 
-def at_point(of: Course, steps: int) -> dict[str, Any]:
+def point(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
     """A strategy after so many iterations: how it does on the sample of flops, and in its abstract game."""
+    of = course(name, seed, CourseSetting(*fields))
     profile, setting, began = of.train(steps), of.setting, time.perf_counter()
     sweep = sweep_of(profile, setting, setting.every)
     best = sweep.best() * setting.unit
@@ -271,39 +282,42 @@ def points_of(profile: Profile) -> int:
     return int(form.points) if hasattr(form, "points") else int(profile.infosets.seat_start[-1])
 
 
-def over_all_boards(of: Course, steps: int) -> dict[str, Any]:
+def whole(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
     """The exact exploitability of a strategy."""
+    of = course(name, seed, CourseSetting(*fields))
     sweep = sweep_of(of.train(steps), of.setting)
     best = sweep.best() * of.setting.unit
     return {"name": of.name, "seed": of.seed, "steps": steps, "best": best.tolist(),
             "exploitability": float(best.mean()), "on": sweep.known() or sweep.device.label}  # fmt: skip
 
 
-def by_opening(of: Course, steps: int) -> dict[str, Any]:
+def openings(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
     """What best responses gain after each way of betting before the flop, on the sample of flops."""
+    of = course(name, seed, CourseSetting(*fields))
     gains = gains_by_opening(sweep_of(of.train(steps), of.setting, of.setting.every))
     rows = [[each.opening, each.seat, each.reached, each.gain * of.setting.unit] for each in gains]
     return {"name": of.name, "seed": of.seed, "steps": steps, "gains": rows}
 
 
-def exact_pair(one: Course, other: Course, steps: Sequence[int]) -> dict[str, Any]:
+def pair(one: str, other: str, seed: int, steps: Sequence[int], *fields: Any) -> dict[str, Any]:
     """What one strategy wins from another over all boards, the mean of both seats."""
-    first, second = one.train(steps[0]), other.train(steps[1])
-    won = against(one.rules, first, second, device=one.setting.device)
-    return {"one": one.name, "other": other.name, "seed": one.seed, "steps": list(steps),
-            "mean": one.setting.unit * sum(won) / 2}  # fmt: skip
+    setting = CourseSetting(*fields)
+    first, second = (course(name, seed, setting).train(to) for name, to in zip((one, other), steps, strict=True))
+    won = against(rules_of(setting.game), first, second, device=setting.device)
+    return {"one": one, "other": other, "seed": seed, "steps": list(steps), "mean": setting.unit * sum(won) / 2}
 
 
-def matched_pair(one: Course, other: Course, steps: Sequence[int], number: int) -> dict[str, Any]:
+def matched(one: str, other: str, seed: int, steps: Sequence[int], number: int, *fields: Any) -> dict[str, Any]:
     """The same by a match of duplicate deals, with its 95% interval. number: of the match, which has deals of its
     own."""
     from kibitz.evaluate.match import match
     from kibitz.play.agents import agent
     from kibitz.solvers.machines import machine_of
 
-    setting = one.setting
+    setting = CourseSetting(*fields)
     machine = machine_of(setting.game)
-    players = [agent(of.train(to), machine) for of, to in zip((one, other), steps, strict=True)]
-    score = match(machine, *players, deals=setting.deals, seed=1000 * one.seed + number)
-    return {"one": one.name, "other": other.name, "seed": one.seed, "steps": list(steps), "deals": setting.deals,
+    players = [agent(course(name, seed, setting).train(to), machine)
+               for name, to in zip((one, other), steps, strict=True)]  # fmt: skip
+    score = match(machine, *players, deals=setting.deals, seed=1000 * seed + number)
+    return {"one": one, "other": other, "seed": seed, "steps": list(steps), "deals": setting.deals,
             **score_in(setting.unit, score)}  # fmt: skip

@@ -15,14 +15,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import kibitz
 from kibitz.core import store
 from kibitz.core.errors import ArtefactError
-from kibitz.papers.runs import LARGEST, Run, Shelf, made_by, plain
+from kibitz.papers.runs import LARGEST, Run, Shelf, made_by, plain, version_of
 
 COMMIT = "KIBITZ_COMMIT"  # in the environment: of the sources, where they are without their history
 PACKAGES = ("numpy", "numba", "numba-cuda", "cupy-cuda13x", "cupy-cuda12x")
@@ -52,12 +51,7 @@ class Stage:
 @cache
 def origin(device: str) -> dict[str, str]:
     """What figures of this process come from."""
-    versions = {}
-    for name in PACKAGES:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
+    versions = {name: version_of(name) for name in PACKAGES if version_of(name)}
     return {
         "device": device, "architecture": platform.machine(), "cores": str(os.cpu_count()),
         "system": f"{platform.system()} {platform.release()}", "python": platform.python_version(),
@@ -79,16 +73,19 @@ def _commit() -> str:
 
 
 class Ledger(Shelf):
-    """The results of steps in one file. known: other ledgers whose results are not computed again."""
+    """The results of steps in one file. known: other ledgers whose results are not computed again; work: the folder of
+    checkpoints, which is another on each machine, so that it is not written down."""
 
-    def __init__(self, path: Path, made_on: Mapping[str, str] | None = None, known: Iterable[Path] = ()) -> None:
+    def __init__(
+        self, path: Path, made_on: Mapping[str, str] | None = None, known: Iterable[Path] = (), work: str = ""
+    ) -> None:
         super().__init__(path.parent)
-        self.path, self.made_on = path, dict(made_on or {})
+        self.path, self.made_on, self.work = path, dict(made_on or {}), work
         self.entries = entries_of(path) if path.exists() else []
         self.others = [entry for other in known if other != path for entry in entries_of(other)]
 
     def find(self, run: Run, piece: tuple[Any, ...]) -> list[Any]:
-        wanted = plain(piece)
+        wanted = self._named(piece)
         for entry in (*self.entries, *self.others):
             if entry["run"] == run.name and entry["arguments"] == wanted:
                 self.read += 1
@@ -98,9 +95,16 @@ class Ledger(Shelf):
     def keep(self, run: Run, piece: tuple[Any, ...], answer: Any, seconds: float) -> None:
         """Write the file anew, at one moment. A disk that is full ends the stage: figures that are lost are no use."""
         self.done += 1
-        self.entries.append({"run": run.name, "arguments": plain(piece), "answer": answer, "seconds": seconds,
+        self.entries.append({"run": run.name, "arguments": self._named(piece), "answer": answer, "seconds": seconds,
                              "when": time.strftime("%Y-%m-%d %H:%M:%S"), "by": self.made_on})  # fmt: skip
         store.write_text(self.path, json.dumps(self.entries, indent=1, allow_nan=False) + "\n")
+
+    def _named(self, piece: tuple[Any, ...]) -> list[Any]:
+        def without(each: Any) -> Any:
+            inside = bool(self.work) and isinstance(each, str) and each.startswith(self.work)
+            return f"work{each[len(self.work) :]}" if inside else each
+
+        return [without(each) for each in plain(piece)]
 
 
 def entries_of(path: Path) -> list[dict[str, Any]]:

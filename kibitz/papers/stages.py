@@ -59,7 +59,7 @@ def run_stage(
     every = all_stages(quick, str(work), device)
     began, label = time.perf_counter(), Device(device).label or "cpu"
     out.mkdir(parents=True, exist_ok=True)
-    ledger = Ledger(out / f"{name}.json", origin(label), ledgers_in(known) if known is not None else ())
+    ledger = Ledger(out / f"{name}.json", origin(label), ledgers_in(known) if known is not None else (), str(work))
     try:
         done = go_through(every[name], ledger, seconds, tell)
     finally:
@@ -72,7 +72,7 @@ def run_stage(
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m kibitz.papers.stages", description=__doc__.partition("\n")[0])
     parser.add_argument("--list", action="store_true", help="the stages, with their steps and seconds on one H200")
-    parser.add_argument("--stage", action="append", default=[], help="one to run, or those of a table (two, three); several in turn")
+    parser.add_argument("--stage", action="append", default=[], help="one, or those of a table (two); or several")
     parser.add_argument("--seconds", type=float, help="end before so many are over")
     parser.add_argument("--out", type=Path, default=Path("results"), help="where results are written, STAGE.json")
     parser.add_argument("--known", type=Path, default=Path(RESULTS), help=f"results so far; default: {RESULTS}")

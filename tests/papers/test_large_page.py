@@ -9,8 +9,8 @@ import pytest
 
 from kibitz.core.errors import ArtefactError
 from kibitz.papers import PaperPlan, table_alone
-from kibitz.papers import gibson2011_large as large
 from kibitz.papers import gibson2011_large_page as page
+from kibitz.papers import holdem_course as courses
 from kibitz.papers.course_results import results_of, widened
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES
 
@@ -29,18 +29,18 @@ def made(folder, heights=HEIGHT, moved=0.1, seeds=(0, 1, 2), matches=True, tilt=
         for seed in seeds:
             for steps, below in ((100, 4 * moved), (200, moved), (400, 0.0)):
                 entries.append(entry(
-                    large.POINT, name=name, seed=seed, steps=steps, done=[steps], seconds=1.0,
+                    courses.POINT, name=name, seed=seed, steps=steps, done=[steps], seconds=1.0,
                     exploitability=height - below + seed, value=0.5, best=[1.0, 2.0], gap=None if sampled else 0.7,
                     solver="pcs" if sampled else "dcfr+", infosets=7, largest=6, buckets="b",
                 ))  # fmt: skip
-            entries.append(entry(large.WHOLE, name=name, seed=seed, steps=400, exploitability=height + seed,
+            entries.append(entry(courses.WHOLE, name=name, seed=seed, steps=400, exploitability=height + seed,
                                  best=[1.0, 2.0]))  # fmt: skip
-            entries.append(entry(large.OPENINGS, name=name, seed=seed, steps=400,
+            entries.append(entry(courses.OPENINGS, name=name, seed=seed, steps=400,
                                  gains=[["cc", 0, 0.4, 10.0], ["rc", 1, 0.1, 3.0]]))  # fmt: skip
             if name != BASE:
-                entries.append(entry(large.PAIR, one=BASE, other=name, seed=seed, steps=[400, 400], mean=-tilt))
+                entries.append(entry(courses.PAIR, one=BASE, other=name, seed=seed, steps=[400, 400], mean=-tilt))
     for one, other in combinations(NAMES, 2) if matches else ():
-        entries.append(entry(large.MATCH, one=one, other=other, seed=0, steps=[400, 400], deals=100, mean=-tilt,
+        entries.append(entry(courses.MATCH, one=one, other=other, seed=0, steps=[400, 400], deals=100, mean=-tilt,
                              error=1.0))  # fmt: skip
     (folder / "some.json").write_text(json.dumps(entries))
     return PaperPlan(starts=3, results=str(folder))

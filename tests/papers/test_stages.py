@@ -50,14 +50,14 @@ def test_every_stage(small):
         assert whole and (len(entries) == steps or name != "two-pilot")
         assert all(e["by"]["kibitz"] and e["seconds"] >= 0 for e in entries)
     results = ledger.results_in(small / "out")
-    found = {(e["name"], e["seed"]) for e in results[two.POINT]}
+    found = {(e["name"], e["seed"]) for e in results[holdem_course.POINT]}
     assert {(BASE, 0), (BASE, 1), (ALL, 0), (EACH, 0), ("Base.cfr", 0), ("Base.cfr+ last", 0)} <= found
-    exact = {e["name"]: e["exploitability"] for e in results[two.WHOLE]}
+    exact = {e["name"]: e["exploitability"] for e in results[holdem_course.WHOLE]}
     assert all(value > 0 for value in exact.values()) and len(exact) == 6
-    assert len(results[two.MATCH]) == 10
-    points = [e for e in results[two.POINT] if e["name"] == two.SAMPLED]
+    assert len(results[holdem_course.MATCH]) == 10
+    points = [e for e in results[holdem_course.POINT] if e["name"] == two.SAMPLED]
     assert [e["steps"] for e in points] == [8, 16, 32] and points[-1]["gap"] < points[0]["gap"]
-    assert all(e["gap"] is None for e in results[two.POINT] if e["name"] in (ALL, EACH))
+    assert all(e["gap"] is None for e in results[holdem_course.POINT] if e["name"] in (ALL, EACH))
 
 
 def test_a_stage_that_is_stopped_goes_on(small):
@@ -74,7 +74,7 @@ def test_a_stage_that_is_stopped_goes_on(small):
     holdem_course.forget_courses()
     straight = done("two-pilot", small / "straight")[1]
     for mine, other in zip(before, straight, strict=True):
-        if mine["run"] != two.OPENINGS:
+        if mine["run"] != holdem_course.OPENINGS:
             assert mine["answer"]["exploitability"] == pytest.approx(other["answer"]["exploitability"], rel=1e-6)
 
 
@@ -83,7 +83,8 @@ def test_what_earlier_sessions_found_is_known(small):
     (small / "docs").mkdir()
     (small / "out" / "two-pilot.json").rename(small / "docs" / "two-pilot.json")
     _, entries, _ = done("two-stitched-0", small, known=small / "docs")
-    assert (BASE, 0, 20) not in names(entries, two.WHOLE) and (ALL, 0, 32) in names(entries, two.WHOLE)
+    exact = names(entries, holdem_course.WHOLE)
+    assert (BASE, 0, 20) not in exact and (ALL, 0, 32) in exact
 
 
 def test_seconds_of_the_plan():
