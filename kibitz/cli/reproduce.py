@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kibitz.papers.claims import Claim
     from kibitz.report.figures import Sheet
 
-BY_STAGES = (("gibson2011", "2"), ("waugh2009", "3"))
+BY_STAGES = (("gibson2011", "2"), ("gibson2011", "why"), ("gibson2011", "champions"), ("waugh2009", "3"))
 EXPERIMENTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
 ITERATIONS_HELP = (
     "Iterations for every game. Default: three players, 1000; le2021, 100,000 of MCCFR; limit hold'em, 8,000 sampled "
@@ -103,7 +103,8 @@ def reproduce(
     if seconds is not None or device != "cpu":
         raise SpecError("--seconds and --device are for a stage: give --stage too")
     if results is not None and (name, table) not in BY_STAGES:
-        raise SpecError("--results is for limit hold'em: give gibson2011 --table 2 or waugh2009 --table 3")
+        raise SpecError("--results is for limit hold'em: give gibson2011 --table 2, why or champions; or waugh2009 "
+                        "--table 3")  # fmt: skip
     three = players == 3
     if three and (name, table) != ("gibson2011", "2"):
         raise SpecError("--players 3 is for gibson2011 --table 2; table 1 has both")

@@ -48,7 +48,7 @@ LIMITS, TINY_LIMITS = (24_000_000, 165_000_000), (40_000, 100_000)  # infosets o
 SEEDS = (0, 1, 2)
 SAMPLED = "Base.pcs"  # the control: Base on sampled boards
 POINTS, EACH_POINTS = (13, 15, 17, 18, 19), (15, 17, 18, 19)  # boards of each computation, as powers of two
-LOOKS, FINEST_LOOKS = (25, 100, 400, 1600), (25, 100, 400)  # iterations in the bucket form
+LOOKS, FINEST_LOOKS = (25, 100, 400, 1600), (100, 400, 800)  # iterations in the bucket form
 TINY_POINTS, TINY_LOOKS = (3, 4, 5), (5, 10, 20)
 # Section 5: other ways to the base, single experts, and experts of other sizes.
 SOLVERS = {"Base.cfr": "cfr", "Base.cfr+": "cfr+", "Base.lcfr": "lcfr", "Base.dcfr+": "dcfr+",
@@ -152,20 +152,21 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
     for seed in SEEDS:
         yield stage(f"two-finest-{seed}", "Finest: curve, exact exploitability, exact winnings from Base",
                     course(FINEST, seed), exactly(FINEST, seed=seed), pairs(BASE, FINEST, seed=seed))  # fmt: skip
-    half = {name: steps // 2 if _sampled(name) else steps for name, steps in last.items()}
+    half = {name: steps if name == BASE else steps // 2 for name, steps in last.items()}
     ready = [(name, 0, half[name], *of) for name in (BASE, DYNAMIC, ALL, FINEST)]
     ready += [(EACH, 0, share, *of) for share in (half[EACH] // 2, half[EACH])]
     some = [(a, b, 0, (half[a], half[b]), k, *of) for k, (a, b) in enumerate(combinations(NAMES, 2))]
     yield stage("two-pairs-0", "all five strategies, half as long on sampled boards: matches of all pairs",
                 Run(TRAIN, train, ready), Run(MATCH, matched, some))  # fmt: skip
-    yield stage("two-why-0", "many equilibria of Base",
+    yield stage("why-equilibria", "many equilibria of Base",
                 Run(POINT, point, [(BASE, seed, last[BASE], *of) for seed in EQUILIBRIA]))  # fmt: skip
-    yield stage("two-why-1", "experts alone, and experts of other sizes",
-                *(course(name, 0, points(setting, ALL)[-2:]) for name in (*ALONE, *FINER)),
-                Run(OPENINGS, openings, [(name, 0, points(setting, ALL)[-1], *of) for name in FINER]))  # fmt: skip
+    for seed in SEEDS:
+        yield stage(f"why-experts-{seed}", "experts of S=N alone, and experts of other sizes",
+                    *(course(name, seed, (last[ALL],)) for name in (*ALONE, *FINER)),
+                    Run(OPENINGS, openings, [(name, seed, last[ALL], *of) for name in FINER]))  # fmt: skip
     others = (*SOLVERS, *LASTS)
-    for number, some_of in enumerate((others[:3], others[3:]), 2):
-        yield stage(f"two-why-{number}", f"Base by other algorithms: {', '.join(some_of)}",
+    for number, some_of in enumerate((others[:3], others[3:])):
+        yield stage(f"why-algorithms-{number}", f"Base by other algorithms: {', '.join(some_of)}",
                     *(course(name, 0) for name in some_of))  # fmt: skip
 
 

@@ -74,13 +74,14 @@ def _commit() -> str:
 
 class Ledger(Shelf):
     """The results of steps in one file. known: other ledgers whose results are not computed again; work: the folder of
-    checkpoints, which is another on each machine, so that it is not written down."""
+    checkpoints, which is another on each machine, so that it is not written down; also: a folder for a second copy."""
 
     def __init__(
-        self, path: Path, made_on: Mapping[str, str] | None = None, known: Iterable[Path] = (), work: str = ""
-    ) -> None:
+        self, path: Path, made_on: Mapping[str, str] | None = None, known: Iterable[Path] = (), work: str = "",
+        also: Path | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(path.parent)
-        self.path, self.made_on, self.work = path, dict(made_on or {}), work
+        self.path, self.made_on, self.work, self.also = path, dict(made_on or {}), work, also
         self.entries = entries_of(path) if path.exists() else []
         self.others = [entry for other in known if other != path for entry in entries_of(other)]
 
@@ -97,7 +98,12 @@ class Ledger(Shelf):
         self.done += 1
         self.entries.append({"run": run.name, "arguments": self._named(piece), "answer": answer, "seconds": seconds,
                              "when": time.strftime("%Y-%m-%d %H:%M:%S"), "by": self.made_on})  # fmt: skip
-        store.write_text(self.path, json.dumps(self.entries, indent=1, allow_nan=False) + "\n")
+        self.write()
+
+    def write(self) -> None:
+        text = json.dumps(self.entries, indent=1, allow_nan=False) + "\n"
+        for path in (self.path, *([self.also / self.path.name] if self.also is not None else [])):
+            store.write_text(path, text)
 
     def _named(self, piece: tuple[Any, ...]) -> list[Any]:
         def without(each: Any) -> Any:

@@ -1,7 +1,7 @@
 """Stages of the papers' large tables, by name, and the command that runs one: docs/plans/large_tables.md.
 
     python -m kibitz.papers.stages --list
-    python -m kibitz.papers.stages --stage two-pilot --device gpu --seconds 560 --out results --work /tmp/work
+    python -m kibitz.papers.stages --stage two-pilot --device gpu --seconds 530 --out results --work /tmp/work
 
 A command ends before --seconds are over, with checkpoints in --work, and the same command goes on. It needs NumPy and
 Numba, and CuPy for a GPU. Results in --known, such as those of earlier sessions, are not computed again.
@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kibitz.core.errors import KibitzError, SpecError
-from kibitz.papers import gibson2011_large, gibson2011_three_large, holdem_course, waugh2009_large
+from kibitz.papers import champions, gibson2011_large, gibson2011_three_large, holdem_course, waugh2009_large
 from kibitz.papers.ledger import Ledger, Stage, go_through, ledgers_in, origin
 from kibitz.poker.bucketed.device import Device
 
@@ -27,7 +27,8 @@ def all_stages(quick: bool, work: str, device: str) -> dict[str, Stage]:
     """By name, in the order of the plan."""
     every = [*gibson2011_large.stages(gibson2011_large.setting_of(quick, work, device)),
              *gibson2011_three_large.stages(quick, work, device),
-             *waugh2009_large.stages(waugh2009_large.setting_of(quick, work, device))]  # fmt: skip
+             *waugh2009_large.stages(waugh2009_large.setting_of(quick, work, device)),
+             *champions.stages(champions.setting_of(quick, work, device))]  # fmt: skip
     return {stage.name: stage for stage in every}
 
 
@@ -41,32 +42,39 @@ def named(name: str, every: dict[str, Stage]) -> list[str]:
 
 def run_stages(
     name: str, out: Path, work: Path, device: str = "cpu", seconds: float | None = None, quick: bool = False,
-    known: Path | None = None, tell: Callable[[str], None] = print,
+    known: Path | None = None, tell: Callable[[str], None] = print, also: Path | None = None,
 ) -> bool:  # fmt: skip
     """Go on with one stage after another; returns whether all are done."""
     began = time.perf_counter()
     for each in named(name, all_stages(quick, str(work), device)):
         left = None if seconds is None else seconds - (time.perf_counter() - began)
-        if (left is not None and left <= 0) or not run_stage(each, out, work, device, left, quick, known, tell):
+        if (left is not None and left <= 0) or not run_stage(
+            each, out, work, device, left, quick, known, tell, also
+        ):
             return False
     return True
 
 
 def run_stage(
     name: str, out: Path, work: Path, device: str = "cpu", seconds: float | None = None, quick: bool = False,
-    known: Path | None = None, tell: Callable[[str], None] = print,
+    known: Path | None = None, tell: Callable[[str], None] = print, also: Path | None = None,
 ) -> bool:  # fmt: skip
     """Go on with a stage; returns whether it is done."""
     every = all_stages(quick, str(work), device)
     began, label = time.perf_counter(), Device(device).label or "cpu"
     out.mkdir(parents=True, exist_ok=True)
-    ledger = Ledger(out / f"{name}.json", origin(label), ledgers_in(known) if known is not None else (), str(work))
+    others = ledgers_in(known) if known is not None else []
+    ledger, done = Ledger(out / f"{name}.json", origin(label), others, str(work), also), False
+    if ledger.entries:
+        ledger.write()  # what earlier commands found, to the second copy too
     try:
         done = go_through(every[name], ledger, seconds, tell)
     finally:
-        mark = time.perf_counter()
-        holdem_course.save_courses()
-        tell(f"{name}: checkpoints in {time.perf_counter() - mark:.1f} s, {time.perf_counter() - began:.0f} s in all")
+        if not done:
+            mark = time.perf_counter()
+            holdem_course.save_courses()
+            tell(f"{name}: checkpoints in {time.perf_counter() - mark:.1f} s")
+    tell(f"{name}: {'complete' if done else 'to be continued'}, {time.perf_counter() - began:.0f} s")
     return done
 
 
@@ -76,6 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--stage", action="append", default=[], help="one, or those of a table (two); or several")
     parser.add_argument("--seconds", type=float, help="end before so many are over")
     parser.add_argument("--out", type=Path, default=Path("results"), help="where results are written, STAGE.json")
+    parser.add_argument("--also", type=Path, help="a folder for a second copy of the results")
     parser.add_argument("--known", type=Path, default=Path(RESULTS), help=f"results so far; default: {RESULTS}")
     parser.add_argument("--work", type=Path, default=Path("work"), help="where checkpoints are kept")
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
@@ -92,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if left is not None and left <= 0:
                 return 1
             done = run_stages(name, given.out, given.work, given.device, left, given.quick, given.known,
-                              lambda text: print(text, flush=True)) and done  # fmt: skip
+                              lambda text: print(text, flush=True), given.also) and done  # fmt: skip
     except KibitzError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2

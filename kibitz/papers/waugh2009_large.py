@@ -153,8 +153,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         about=f"{GAME} with percentile E[HS²] buckets, as fixed in docs/plans/large_tables.md. There is a graft for "
         f"each player and each of the parts r, cr, ccr and cccr, in computations of up to {LIMITS[1]:,} infosets; the "
         "opponent plays the whole game with the base's buckets. 12 and 14 have the paper's number of buckets in each "
-        "round and perfect recall, and were solved by dcfr+ in the bucket form; all others by public chance sampling. A "
-        f"millibet (mb) is a thousandth of the small bet, which equals the big blind. On {' and '.join(r.made_on)}.",
+        "round and perfect recall, and were solved by dcfr+ in the bucket form; all others by public chance sampling. "
+        f"A millibet (mb) is a thousandth of the small bet, which equals the big blind. On {' and '.join(r.made_on)}.",
         departs=(
             "Our copy of the paper lacks the figures of its table; each sentence about them is a claim here. We read "
             "\"superseded\" as \"beats\".",

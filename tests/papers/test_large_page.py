@@ -9,7 +9,9 @@ import pytest
 
 from kibitz.core.errors import ArtefactError
 from kibitz.papers import PaperPlan, table_alone
+from kibitz.papers import gibson2011_large as large
 from kibitz.papers import gibson2011_large_page as page
+from kibitz.papers import gibson2011_why as why
 from kibitz.papers import holdem_course as courses
 from kibitz.papers.course_results import results_of, widened
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES
@@ -106,3 +108,26 @@ def test_what_is_missing(tmp_path):
 def test_intervals_of_many_claims():
     assert widened(1.0, 1) == pytest.approx(1.0)
     assert widened(1.0, 12) == pytest.approx(2.865 / 1.960, rel=1e-3)
+
+
+def test_the_explanation(tmp_path):
+    """A cause is named if the difference goes away without it in three seeds."""
+    control = next(iter(large.FINER))
+    heights = {BASE: 300.0, ALL: 320.0, control: 301.0, f"{ALL}: r alone": 319.0, f"{ALL}: cr alone": 300.5,
+               large.SAMPLED: 300.1, "Base.cfr": 290.0}  # fmt: skip
+    plan = made(tmp_path, heights, matches=False)
+    report = table_alone("gibson2011", "why by stages").recompute(plan)
+    found = {each["name"]: each["verdict"] for each in report.figures["causes"]}
+    assert found == {"finer experts": "a cause", "r-expert": "a cause", "cr-expert": "not explained by it",
+                     "training on sampled boards": "not explained by it"}  # fmt: skip
+    assert report.figures["differences"] == {"0": 20.0, "1": 20.0, "2": 20.0}
+    held = {claim.text: claim.verdict for claim in report.claims}
+    assert held[f"equilibria of one abstraction differ by more than {ALL} and {BASE} do"] == "fails"
+    assert held[f"more training makes {BASE} more exploitable"] == "holds"
+    titles = [sheet.title for sheet in report.sheets]
+    assert titles[:3] == ["Causes", "Experts", "Equilibria of Base"] and json.dumps(report.data())
+    few = why.EXPERIMENT.recompute(made(tmp_path, heights, seeds=(0,), matches=False))
+    assert few.figures["causes"][0]["verdict"].startswith("likely: in 1 of 3")
+    (tmp_path / "some.json").write_text("[]")
+    with pytest.raises(ArtefactError, match="two-pilot"):
+        why.gather(plan, {})

@@ -8,7 +8,7 @@ import pytest
 from bucketed import FOUR_ROUNDS
 
 from kibitz.core.errors import ArtefactError, SpecError
-from kibitz.papers import PaperPlan, holdem_course, ledger, stages
+from kibitz.papers import PaperPlan, champions, holdem_course, ledger, stages
 from kibitz.papers import gibson2011_large as two
 from kibitz.papers import waugh2009_large as grafts
 from kibitz.papers.gibson2011_strategies import ALL, BASE, EACH
@@ -25,6 +25,7 @@ def small(tmp_path, monkeypatch):
     monkeypatch.setattr(two, "TINY_LIMITS", (2_000, 6_000))
     monkeypatch.setattr(grafts, "TINY", f"poker(file={path})")
     monkeypatch.setattr(grafts, "TINY_LIMITS", (2_000, 5_060, 6_000, 4_000))
+    monkeypatch.setattr(champions, "TINY_BUCKETS", "percentile(3)")
     monkeypatch.setattr(two, "EQUILIBRIA", (0, 1))
     monkeypatch.setattr(two, "TINY_LOOKS", (5, 20))
     holdem_course.forget_courses()
@@ -44,9 +45,10 @@ def names(entries, run):
 
 def test_every_stage(small):
     """All stages of Table 2 for two players, one after another as in a session."""
-    every = {name: each for name, each in stages.all_stages(True, str(small / "work"), "cpu").items() if "two" in name}
+    every = {name: each for name, each in stages.all_stages(True, str(small / "work"), "cpu").items()
+             if name.startswith(("two", "why"))}  # fmt: skip
     for name, stage in every.items():
-        if name[-1] in "12" and name[:-2] in ("two-stitched", "two-each", "two-finest"):
+        if name[-1] in "12" and name[:-2] in ("two-stitched", "two-each", "two-finest", "why-experts"):
             continue  # other seeds
         whole, entries, _ = done(name, small, known=small / "out")
         steps = len(list(stage.steps()))
@@ -74,10 +76,20 @@ def test_grafts(small):
         grafts.gather(PaperPlan(results=str(small)), {})
 
 
+def test_champions(small):
+    assert done("champions-0", small)[0]
+    report = champions.EXPERIMENT.recompute(PaperPlan(results=str(small / "out")))
+    assert [claim.text for claim in report.claims] == ["GS3 beats Base", f"GS3 beats {ALL}"]
+    cells = {row[0]: row for row in report.sheets[0].rows}
+    assert float(cells["GS3"][3]) == -float(cells[BASE][2]) and cells["Finest"][1] == "not measured"
+    with pytest.raises(ArtefactError, match="champions-0"):
+        champions.gather(PaperPlan(results=str(small)), {})
+
+
 def test_a_stage_that_is_stopped_goes_on(small):
     """By another process, from checkpoints; what was written is not computed again."""
     whole, first, said = done("two-pilot", small, seconds=1e-9)
-    assert not whole and len(first) == 1 and "run it again" in said[-2]
+    assert not whole and len(first) == 1 and any("run it again" in text for text in said)
     before, steps = first, len(list(stages.all_stages(True, str(small / "work"), "cpu")["two-pilot"].steps()))
     while not whole:
         holdem_course.forget_courses()  # as another process
@@ -136,7 +148,8 @@ def test_ledgers(tmp_path):
 def test_the_command(small, capsys):
     assert stages.main(["--list"]) == 0 and "two-stitched-2" in capsys.readouterr().out
     assert stages.main(["--stage", "none", "--quick"]) == 2 and "there is no stage" in capsys.readouterr().err
-    assert stages.main(["--stage", "two-finest-0", "--quick", "--out", str(small / "out"), "--work",
-                        str(small / "work"), "--known", str(small / "none")]) == 0  # fmt: skip
+    folders = {f"--{name}": str(small / name) for name in ("out", "work", "known", "also")}
+    assert stages.main(["--stage", "two-finest-0", "--quick", *(x for each in folders.items() for x in each)]) == 0
+    assert (small / "also" / "two-finest-0.json").read_text() == (small / "out" / "two-finest-0.json").read_text()
     with pytest.raises(SpecError):
         two.recipe_of("no such strategy", two.setting_of(True, "", "cpu"))
