@@ -113,8 +113,9 @@ def reproduce(
     if three and (iterations is not None or exact):
         raise SpecError("--iterations and --exact are not for three players: that is trained for --hours, and matched")
     names = list(STITCHING) if name == "all" else [name]
-    chosen = ("2 for three" if three else str(table)) + " by stages" * (results is not None)
-    chosen = None if chosen == "None" else chosen
+    chosen = "2 for three" if three else table
+    if results is not None:
+        chosen = f"{chosen} by stages"
     experiments = {each: table_alone(each, chosen if len(names) == 1 else None) for each in names}
     if table is not None and (len(names) > 1 or table not in experiments[name].tables):
         listed = {each: (*experiment(each).tables, *(x for x in experiment(each).alone if x.isdecimal()))

@@ -100,9 +100,9 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
 
 
 def claims(r: CourseResults) -> Iterator[Claim]:
-    found = [wins_exactly(f"{GS3} beats {name}", OURS, r, GS3, name) for name in (BASE, ALL)]
-    found.append(wins_exactly(f"{FINEST} beats {GS3}", OURS, r, FINEST, GS3))
-    yield from (claim for claim in found if claim is not None)
+    tested = [wins_exactly(f"{GS3} beats {name}", OURS, r, GS3, name) for name in (BASE, ALL)]
+    tested.append(wins_exactly(f"{FINEST} beats {GS3}", OURS, r, FINEST, GS3))
+    yield from (claim for claim in tested if claim is not None)
 
 
 def table(r: CourseResults) -> Sheet:

@@ -46,7 +46,7 @@ class CourseResults:
             points = self.points.get((name, each), [])
             if len(points) > 1:
                 before, last = points[-2:]
-                doublings = max(1, (last["steps"] // max(1, before["steps"])).bit_length() - 1)
+                doublings = max(1, (int(last["steps"]) // max(1, int(before["steps"]))).bit_length() - 1)
                 return abs(float(last[what]) - float(before[what])) / doublings
         return None
 
@@ -112,8 +112,8 @@ def less_exploitable(text: str, source: str, r: CourseResults, name: str, others
 def wins_exactly(text: str, source: str, r: CourseResults, one: str, other: str) -> Claim | None:
     """That one strategy wins from another over all boards, in each seed."""
     seeds = sorted({seed for a, b, seed in r.pairs if {a, b} == {one, other}})
-    won = [(r.pairs.get((one, other, seed)), r.pairs.get((other, one, seed))) for seed in seeds]
-    means = [a["mean"] if a else -b["mean"] for a, b in won if a or b]
+    means = [r.pairs[one, other, seed]["mean"] if (one, other, seed) in r.pairs else -r.pairs[other, one, seed]["mean"]
+             for seed in seeds]  # fmt: skip
     if not means:
         return None
     return Claim(text, source, [Comparison(mean, ">", 0.0) for mean in means], unit=START,

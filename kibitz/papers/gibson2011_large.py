@@ -85,7 +85,7 @@ def _sampled(name: str) -> bool:
 def recipe_of(name: str, setting: CourseSetting) -> CourseRecipe:
     """How a strategy of the paper, or one of section 5, is made."""
     sizes = sizes_of(setting.game, *setting.limits)
-    base = {"base": BASE, "base_steps": points(setting, BASE)[-1]}
+    steps = points(setting, BASE)[-1]  # of the base that experts stand on
     if name == BASE:
         return CourseRecipe("dcfr+", sizes.base)
     if name == FINEST:
@@ -97,12 +97,13 @@ def recipe_of(name: str, setting: CourseSetting) -> CourseRecipe:
     if name == DYNAMIC:
         return CourseRecipe(parts=DYNAMIC_PARTS, inside=sizes.dynamic)
     if name == EACH:
-        return CourseRecipe(parts=EACH_PARTS, seats="each", inside=sizes.each, **base)
+        return CourseRecipe(parts=EACH_PARTS, seats="each", inside=sizes.each, base=BASE, base_steps=steps)
     if name == ALL or name in ALONE:
-        return CourseRecipe(parts=ALL_PARTS, seats="all", inside=sizes.all, only=ALONE.get(name), **base)
+        return CourseRecipe(parts=ALL_PARTS, seats="all", inside=sizes.all, only=ALONE.get(name), base=BASE,
+                            base_steps=steps)  # fmt: skip
     if name in FINER:
         inside = dict.fromkeys(sizes.all, f"percentile({FINER[name]})")
-        return CourseRecipe(parts=ALL_PARTS, seats="all", inside=inside, **base)
+        return CourseRecipe(parts=ALL_PARTS, seats="all", inside=inside, base=BASE, base_steps=steps)
     raise SpecError(f"there is no strategy {name!r}")
 
 
@@ -181,6 +182,6 @@ def seconds_of(run: Run, piece: int) -> float:
         before = steps * 2 // 3 if run.name == TRAIN else steps * 3 // 4
     measuring = 0.0 if run.name == TRAIN else LOOK
     if not _sampled(name):
-        return measuring + (steps - before) * (ITERATION * (13 if name == FINEST else 1))
+        return float(measuring + (steps - before) * ITERATION * (13 if name == FINEST else 1))
     experts = {EACH: 8, ALL: 2} | dict.fromkeys(FINER, 2)
-    return measuring + experts.get(name, 1) * (steps - before) * BOARD
+    return float(measuring + experts.get(name, 1) * (steps - before) * BOARD)

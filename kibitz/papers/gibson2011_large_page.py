@@ -61,13 +61,13 @@ def claims(r: CourseResults) -> Iterator[Claim]:
         yield shared.earns(f"{EACH} earns no more than {BASE}", SOURCE, table, EACH, BASE, "<=")
         for name in NAMES[:-1]:
             yield shared.beats(f"the finest strategy beats {name}", SOURCE, table, FINEST, name)
-    found = [less_exploitable(f"{x} is less exploitable than {BASE}", SOURCE, r, x, [BASE])
+    tested = [less_exploitable(f"{x} is less exploitable than {BASE}", SOURCE, r, x, [BASE])
              for x in (DYNAMIC, EACH, ALL)]  # fmt: skip
-    found.append(less_exploitable(f"{ALL} is the least exploitable of those of one size", SOURCE, r, ALL,
-                                  [BASE, DYNAMIC, EACH]))  # fmt: skip
-    found.append(less_exploitable("the finest strategy is the least exploitable", SOURCE, r, FINEST, NAMES[:-1]))
-    found += [wins_exactly(f"{x} wins from {BASE}", OURS, r, x, BASE) for x in (DYNAMIC, EACH, ALL, FINEST)]
-    yield from (claim for claim in found if claim is not None)
+    tested.append(less_exploitable(f"{ALL} is the least exploitable of those of one size", SOURCE, r, ALL,
+                                   [BASE, DYNAMIC, EACH]))  # fmt: skip
+    tested.append(less_exploitable("the finest strategy is the least exploitable", SOURCE, r, FINEST, NAMES[:-1]))
+    tested += [wins_exactly(f"{x} wins from {BASE}", OURS, r, x, BASE) for x in (DYNAMIC, EACH, ALL, FINEST)]
+    yield from (claim for claim in tested if claim is not None)
     seeds = r.seeds(BASE)
     if seeds:
         mine = [r.exploitability(BASE, seed) for seed in seeds]

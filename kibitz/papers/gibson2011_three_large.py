@@ -139,10 +139,10 @@ def seconds_of(run: Run, piece: int, setting: ThreePlayerSetting) -> float:
 
 def gather(plan: PaperPlan, answers: Answers) -> list[ThreePlayerResults]:
     """By seed, of those whose tables are all there."""
-    found, named = results_in(Path(plan.results)), {file: name for name, file in FILES.items()}
+    results, named = results_in(Path(plan.results)), {file: name for name, file in FILES.items()}
     every = []
     for seed in SEEDS:
-        mine = {run: [each for each in found.get(run, []) if each["seed"] == seed] for run in found}
+        mine = {run: [each for each in of if each["seed"] == seed] for run, of in results.items()}
 
         def by_name(run: str, mine: dict[str, list[dict[str, Any]]] = mine) -> dict[tuple[str, ...], dict[str, Any]]:
             return {tuple(named[file] for file in each["files"]): each for each in mine.get(run, [])}

@@ -65,14 +65,15 @@ def causes(r: CourseResults) -> list[Cause]:
     whole = last(r, ALL)
     control = next(iter(large.FINER))
     alone = {name: last(r, name) for name in large.ALONE}
-    found = [Cause("finer experts", f"{ALL}, against experts that are no finer than the base", whole, last(r, control))]
+    plain = f"{ALL}, against experts that are no finer than the base"
+    candidates = [Cause("finer experts", plain, whole, last(r, control))]
     base = last(r, BASE)
     for name, figures in alone.items():
-        found.append(Cause(name.split(": ")[1].removesuffix(" alone") + "-expert",
+        candidates.append(Cause(name.split(": ")[1].removesuffix(" alone") + "-expert",
                            f"{name}, against no expert at all", figures, base))  # fmt: skip
     sampled = last(r, large.SAMPLED)
-    found.append(Cause("training on sampled boards", f"{large.SAMPLED}, against {BASE} by dcfr+", sampled, base))
-    return found
+    candidates.append(Cause("training on sampled boards", f"{large.SAMPLED}, against {BASE} by dcfr+", sampled, base))
+    return candidates
 
 
 def gather(plan: PaperPlan, answers: Answers) -> CourseResults:

@@ -120,7 +120,7 @@ class Computation:
             self._saved = self.solver.iteration
 
 
-class Course:
+class HoldemCourse:
     """A strategy of one seed, as far as it was trained."""
 
     def __init__(
@@ -214,7 +214,7 @@ POINT, TRAIN, WHOLE = "points", "training", "all boards"  # names of runs
 OPENINGS, PAIR, MATCH = "gains by opening", "exact pairs", "matches"
 Recipes = Callable[[str, CourseSetting], CourseRecipe]
 _recipes: dict[str, Recipes] = {}
-_courses: dict[tuple[str, int, CourseSetting], Course] = {}
+_courses: dict[tuple[str, int, CourseSetting], HoldemCourse] = {}
 
 
 def strategies_of(paper: str, recipes: Recipes) -> None:
@@ -222,13 +222,13 @@ def strategies_of(paper: str, recipes: Recipes) -> None:
     _recipes[paper] = recipes
 
 
-def course(name: str, seed: int, setting: CourseSetting) -> Course:
+def course(name: str, seed: int, setting: CourseSetting) -> HoldemCourse:
     """A strategy of a seed, with its base: the one that this process has, or a new one."""
     key = name, seed, setting
     if key not in _courses:
         recipe = _recipes[setting.paper](name, setting)
         base = course(recipe.base, seed, setting).train(recipe.base_steps) if recipe.base else None
-        _courses[key] = Course(name, recipe, seed, setting, base)
+        _courses[key] = HoldemCourse(name, recipe, seed, setting, base)
     return _courses[key]
 
 

@@ -34,10 +34,10 @@ def all_stages(quick: bool, work: str, device: str) -> dict[str, Stage]:
 
 def named(name: str, every: dict[str, Stage]) -> list[str]:
     """The stage of a name; or those of a table, such as two or three-0; or all."""
-    found = [each for each in every if name in (each, "all") or each.startswith(f"{name}-")]
-    if not found:
+    names = [each for each in every if name in (each, "all") or each.startswith(f"{name}-")]
+    if not names:
         raise SpecError(f"there is no stage {name!r}: choose {', '.join(every)}, or all")
-    return found
+    return names
 
 
 def run_stages(
@@ -66,7 +66,7 @@ def run_stage(
     others = ledgers_in(known) if known is not None else []
     ledger, done = Ledger(out / f"{name}.json", origin(label), others, str(work), also), False
     if ledger.entries:
-        ledger.write()  # what earlier commands found, to the second copy too
+        ledger.write()  # what earlier commands wrote, to the second copy too
     try:
         done = go_through(every[name], ledger, seconds, tell)
     finally:
@@ -89,19 +89,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--work", type=Path, default=Path("work"), help="where checkpoints are kept")
     parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
     parser.add_argument("--quick", action="store_true", help="a deck of 12 cards")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     try:
-        if given.list or not given.stage:
-            for stage in all_stages(given.quick, str(given.work), given.device).values():
+        if options.list or not options.stage:
+            for stage in all_stages(options.quick, str(options.work), options.device).values():
                 print(f"{stage.name:16} {len(list(stage.steps())):3} steps {stage.expected:6.0f} s  {stage.about}")
             return 0
         began, done = time.perf_counter(), True
-        for name in given.stage:
-            left = None if given.seconds is None else given.seconds - (time.perf_counter() - began)
+        for name in options.stage:
+            left = None if options.seconds is None else options.seconds - (time.perf_counter() - began)
             if left is not None and left <= 0:
                 return 1
-            done = run_stages(name, given.out, given.work, given.device, left, given.quick, given.known,
-                              lambda text: print(text, flush=True), given.also) and done  # fmt: skip
+            done = run_stages(name, options.out, options.work, options.device, left, options.quick, options.known,
+                              lambda text: print(text, flush=True), options.also) and done  # fmt: skip
     except KibitzError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2

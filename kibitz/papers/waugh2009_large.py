@@ -95,7 +95,7 @@ def seconds_of(run: Run, piece: int) -> float:
     measuring = 0.0 if run.name == TRAIN else LOOK
     if name in TIMES:
         return measuring + float((steps - before) * ITERATION * TIMES[name])
-    return measuring + (8 if name == GRAFTED else 1) * (steps - before) * BOARD
+    return float(measuring + (8 if name == GRAFTED else 1) * (steps - before) * BOARD)
 
 
 # The page
@@ -110,13 +110,13 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
 
 def claims(r: CourseResults) -> Iterator[Claim]:
     """What the paper says of Table 3; claims that nothing was measured for are left out."""
-    found = []
+    tested = []
     for name in NAMES[1:]:
         even = "even the largest single strategy, " * (name == LARGEST)
-        found.append(wins_exactly(f"the grafted strategy beats {even}{name}", SOURCE, r, GRAFTED, name))
-    found.append(wins_exactly(f"{SMALLER} beats {FOURTEEN}, which it superseded", SOURCE, r, SMALLER, FOURTEEN))
-    found.append(wins_exactly(f"{LARGEST} beats {BASE}", OURS, r, LARGEST, BASE))
-    yield from (claim for claim in found if claim is not None)
+        tested.append(wins_exactly(f"the grafted strategy beats {even}{name}", SOURCE, r, GRAFTED, name))
+    tested.append(wins_exactly(f"{SMALLER} beats {FOURTEEN}, which it superseded", SOURCE, r, SMALLER, FOURTEEN))
+    tested.append(wins_exactly(f"{LARGEST} beats {BASE}", OURS, r, LARGEST, BASE))
+    yield from (claim for claim in tested if claim is not None)
 
 
 def won(r: CourseResults, one: str, other: str) -> Spread | None:
