@@ -138,7 +138,7 @@ def reproduce(
     first = experiments[names[0]]
     if part is not None and seeds is None:
         own["starts"] = (first.parts[part].quick if quick else first.parts[part].plan).starts
-    alone = f"-table-{table}" + "-three" * three if table in experiment(names[0]).alone else ""
+    alone = f"-table-{table}" + "-three" * three if chosen in experiment(names[0]).alone else ""
     if exact and not alone:
         raise SpecError("--exact is for gibson2011 --table 2 and waugh2009 --table 3: all else is exact already")
     plan = replace(first.quick if quick else first.plan, seed=seed, exact=exact, **own)  # type: ignore[arg-type]

@@ -163,7 +163,7 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
                 Run(POINT, point, [(BASE, seed, last[BASE], *of) for seed in EQUILIBRIA]))  # fmt: skip
     for seed in SEEDS:
         yield stage(f"why-experts-{seed}", "experts of S=N alone, and experts of other sizes",
-                    *(course(name, seed, (last[ALL],)) for name in (*ALONE, *FINER)),
+                    *(course(name, seed, (last[ALL],)) for name in (*ALONE, *FINER, SAMPLED)),
                     Run(OPENINGS, openings, [(name, seed, last[ALL], *of) for name in FINER]))  # fmt: skip
     others = (*SOLVERS, *LASTS)
     for number, some_of in enumerate((others[:3], others[3:])):

@@ -141,9 +141,15 @@ class HoldemCourse:
                                                               device=self.setting.device))  # fmt: skip
 
     @cached_property
+    def every(self) -> list[Expert]:
+        """All experts of the parts; parts that are solved together are one."""
+        experts: list[Expert] = self.target.experts()
+        return experts
+
+    @property
     def experts(self) -> list[Expert]:
-        every: list[Expert] = self.target.experts()
-        return every if self.recipe.only is None else [every[self.recipe.only]]
+        """Those that are solved."""
+        return self.every if self.recipe.only is None else [self.every[self.recipe.only]]
 
     @property
     def folder(self) -> Path:
@@ -154,9 +160,9 @@ class HoldemCourse:
     def computations(self) -> list[Computation]:
         recipe, setting, folder = self.recipe, self.setting, self.folder
         if recipe.parts:
-            return [Computation(expert.game, recipe.solver, self.seed * len(self.experts) + k,
+            return [Computation(expert.game, recipe.solver, self.seed * len(self.every) + k,
                                 folder / f"{expert.file}.checkpoint")
-                    for k, expert in enumerate(self.experts)]  # fmt: skip
+                    for k, expert in enumerate(self.every) if recipe.only in (None, k)]  # fmt: skip
         form: Any
         if samples(recipe.solver):
             form = ViewForm(self.rules, [hand_buckets(self.rules.definition, recipe.buckets)], device=setting.device)

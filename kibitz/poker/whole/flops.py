@@ -91,8 +91,8 @@ def _met(mine: NDArray[np.float64], other: NDArray[np.float64], sweep: Sweep) ->
     cards = len(sweep.boards.deck)
     hands = pairs(cards, sweep.hole)
     by_card = [[np.bincount(hands[:, k], each, cards) for k in range(sweep.hole)] for each in (mine, other)]
-    held = [np.sum(each, axis=0) for each in by_card]
+    by_card_sums = [np.sum(each, axis=0) for each in by_card]
     both = float(mine @ other)
     if sweep.hole == 1:
         return float(mine.sum() * other.sum()) - both
-    return float(mine.sum() * other.sum() - held[0] @ held[1]) + both
+    return float(mine.sum() * other.sum() - by_card_sums[0] @ by_card_sums[1]) + both
