@@ -81,8 +81,7 @@ def reproduce(
       kibitz reproduce gibson2011 --table 1
       kibitz reproduce gibson2011 --table 2 --quick
       kibitz reproduce gibson2011 --table 2 --players 3 --hours 1
-      kibitz reproduce gibson2011 --stage two-pilot --device gpu --seconds 560
-      kibitz reproduce gibson2011 --table 2 --results runs/papers/stages/results
+      kibitz reproduce gibson2011 --stage list
       kibitz reproduce waugh2009 --table 2 --seeds 24
       kibitz reproduce waugh2009 --table 3 --quick
       kibitz reproduce all --out runs/papers --markdown docs/stitching.md

@@ -6,7 +6,9 @@ import json
 from itertools import combinations
 
 import pytest
+from typer.testing import CliRunner
 
+from kibitz.cli import app
 from kibitz.core.errors import ArtefactError
 from kibitz.papers import PaperPlan, table_alone
 from kibitz.papers import gibson2011_large as large
@@ -131,3 +133,23 @@ def test_the_explanation(tmp_path):
     (tmp_path / "some.json").write_text("[]")
     with pytest.raises(ArtefactError, match="two-pilot"):
         why.gather(plan, {})
+
+
+def test_from_the_command_line(tmp_path):
+    made(tmp_path)
+    out = ["--out", str(tmp_path / "report"), "--json"]
+
+    def run(*words):
+        return CliRunner().invoke(app, ["reproduce", *words, *out])
+
+    for words in (("--table", "2"), ("--table", "why")):
+        answer = run("gibson2011", *words, "--results", str(tmp_path))
+        assert answer.exit_code == 0, answer.output
+    assert "two-pilot" in run("gibson2011", "--stage", "list").output
+    for words, said in (
+        (("gibson2011", "--table", "1", "--results", str(tmp_path)), "--results is for"),
+        (("gibson2011", "--device", "gpu"), "give --stage too"),
+        (("gibson2011", "--stage", "none"), "there is no stage"),
+    ):
+        answer = run(*words)
+        assert answer.exit_code != 0 and said in str(answer.output) + str(answer.exception)

@@ -43,6 +43,7 @@ def names(entries, run):
     return [(e["answer"]["name"], e["answer"]["seed"], e["answer"]["steps"]) for e in entries if e["run"] == run]
 
 
+@pytest.mark.slow
 def test_every_stage(small):
     """All stages of Table 2 for two players, one after another as in a session."""
     every = {name: each for name, each in stages.all_stages(True, str(small / "work"), "cpu").items()
