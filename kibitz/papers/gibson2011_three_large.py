@@ -19,7 +19,7 @@ from kibitz.papers.course_results import over_seeds
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_three import ALL, BASE, EACH, FILES, NAMES, NEW, ONTO, PAIRS, SEATS, ThreePlayerSetting
 from kibitz.papers.gibson2011_three_page import COUNT, PAPER, TITLE, ThreePlayerResults
-from kibitz.papers.holdem import arguments
+from kibitz.papers.holdem import arguments, score_in
 from kibitz.papers.ledger import Stage, results_in
 from kibitz.papers.runs import Answers, Run
 from kibitz.poker.blueprints.placed_rows import stitched
@@ -36,6 +36,7 @@ COURSE_SECONDS, EXPERT_SECONDS = 480.0, (7.5, 15.0, 30.0, 60.0)  # of Base; of e
 WHOLE, EXPERT, JOINED = "three: strategies", "three: experts", "three: stitched"
 TABLE, COPIES, CHECKPOINT, BY_TIME = "three: tables", "three: copies", "three: checkpoints", "three: by time"
 PAPERS_TABLES = tuple(each for each in training.TABLES_OF_THREE if PAIRS not in each)
+BOUND, RESPONDER_SECONDS, LOCAL_DEALS = "three: bounds", 60.0, 2_000
 CLAIMS = 8  # about this table, which are judged together
 OVERHEAD, TABLE_SECONDS = 12.0, 9.0  # on one H200: of a training; of a table of three on its 16 cores
 
@@ -88,6 +89,23 @@ def by_time(seconds: float, number: int, *fields: Any) -> dict[str, Any]:
     return {**won((file, two, two), number, *fields), "expert_seconds": seconds, "decisions": visited}
 
 
+def bounded(name: str, seconds: float, deals: int, *fields: Any) -> dict[str, Any]:
+    """What a responder that is trained for so long on the cores, and local best response, win from two copies."""
+    from kibitz.play.agents import blueprint_agent
+    from kibitz.play.lower_bound import lower_bound
+    from kibitz.poker.whole.local_response import local_bound
+
+    setting = ThreePlayerSetting(*fields)
+    unit = training.unit_of(setting.machine)
+    target = blueprint_agent(training.played(FILES[name], setting), setting.machine, name)
+    bound = lower_bound(target, training.rows_of(BASE, setting).buckets[0], seconds=seconds, deals=setting.deals,
+                        seed=setting.seed + 400)  # fmt: skip
+    near = score_in(unit, local_bound(target, deals, setting.seed + 500).scores[0])
+    return _of_seed({"name": name, **score_in(unit, bound.result.scores[0]), "local": near["mean"],
+                     "local_error": near["error"], "iterations": bound.iterations, "buckets": bound.abstraction,
+                     "seconds": seconds}, fields)  # fmt: skip
+
+
 # Stages
 
 
@@ -112,6 +130,15 @@ def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
             lambda run, piece, setting=setting: seconds_of(run, piece, setting),  # type: ignore[misc]
         )  # fmt: skip
     first = setting_of(quick, work, device)
+    same = arguments(replace(first, folder=str(Path(work) / "three-bounds")))
+    asked = (TINY_SECONDS, 2) if quick else (RESPONDER_SECONDS, LOCAL_DEALS)
+    yield Stage(
+        "three-bounds", "Base and S=N: a trained responder, and local best response",
+        (Run(WHOLE, trained, [(BASE, FILES[BASE], *same)]),
+         Run(EXPERT, taught, [(ALL, k, *same) for k in range(COUNT[ALL])]), Run(JOINED, joined, [(ALL, *same)]),
+         Run(BOUND, bounded, [(name, *asked, *same) for name in (BASE, ALL)])),
+        lambda run, piece: seconds_of(run, piece, first),
+    )  # fmt: skip
     length = (TINY_SECONDS if quick else COURSE_SECONDS) * len(training.SHARES)
     setting = replace(first, seconds=length, folder=str(Path(work) / "three-course"), checkpoints=True)
     of, last = arguments(setting), FILES[BASE]
@@ -129,6 +156,8 @@ def seconds_of(run: Run, piece: int, setting: ThreePlayerSetting) -> float:
     """Of a step on one H200, about."""
     if run.name in (TABLE, COPIES, CHECKPOINT):
         return TABLE_SECONDS
+    if run.name == BOUND:
+        return RESPONDER_SECONDS + 300.0
     if run.name == BY_TIME:
         return float(4 * (run.pieces[piece][0] + OVERHEAD) + TABLE_SECONDS)
     return OVERHEAD + (0.0 if run.name == JOINED else setting.spent(run.pieces[piece][0]))
@@ -150,10 +179,12 @@ def gather(plan: PaperPlan, answers: Answers) -> list[ThreePlayerResults]:
         tables = by_name(TABLE)
         if not tables.keys() >= set(PAPERS_TABLES):
             continue
-        whole = {each["name"]: each for each in (*mine.get(WHOLE, []), *mine.get(JOINED, []))}
+        # Other stages train some of them again, for longer: those of the tables come first.
+        whole = {each["name"]: each for each in (*mine.get(WHOLE, [])[::-1], *mine.get(JOINED, [])[::-1])}
+        experts = {(each["name"], each["part"], *each["keeps"]): each for each in mine.get(EXPERT, [])[::-1]}
         course = [*mine.get(CHECKPOINT, []), *mine.get(BY_TIME, [])]
-        every.append(ThreePlayerResults(setting_of(False, "", "gpu", seed), whole, mine.get(EXPERT, []), tables,
-                                        by_name(COPIES), course, [], []))  # fmt: skip
+        every.append(ThreePlayerResults(setting_of(False, "", "gpu", seed), whole, list(experts.values())[::-1], tables,
+                                        by_name(COPIES), course, mine.get(BOUND, []), []))  # fmt: skip
     if not every:
         raise ArtefactError(f"{plan.results} has no complete results of three players: run the stage three-0 first")
     return every
@@ -221,7 +252,7 @@ def page(plan: PaperPlan, r: list[ThreePlayerResults], claims: Sequence[Claim]) 
             "The paper does not say how the dynamic strategy divides its infosets. Here half are for the rest of the "
             "game.",
         ),
-        sheets=(table(r), shared.sizes(first)),
+        sheets=(table(r), shared.sizes(first), *([shared.bounds(first)] if first.bounds else [])),
         pictures=() if picture is None else (picture,),
         figures={"unit": "milli-big-blinds per hand", "paper": PAPER,
                  "seeds": [{"strategies": each.strategies, "experts": each.experts,

@@ -59,12 +59,13 @@ def test_stages_on_a_small_game(tmp_path, monkeypatch):
     assert not stages.run_stage("three-0", out, tmp_path / "work", seconds=3.0, **how)
     some = len(ledger.entries_of(out / "three-0.json"))
     assert 0 < some < 81
-    for name in ("three-0", "three-course"):
+    for name in ("three-0", "three-course", "three-bounds"):
         assert stages.run_stage(name, out, tmp_path / "work", **how)
     assert len(ledger.entries_of(out / "three-0.json")) == 81
     report = large.EXPERIMENT.recompute(PaperPlan(starts=3, results=str(out)))
     assert len(report.figures["seeds"]) == 1 and len(report.figures["seeds"][0]["tables"]) == 35
-    assert len(report.pictures) == 1
+    assert len(report.figures["seeds"][0]["experts"]) == 32
+    assert len(report.pictures) == 1 and report.sheets[-1].title == "Lower bounds on exploitability"
 
 
 def entry(run, **answer):
