@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from bucketed import rules
 from test_sweep import random_profile
+from test_sweep_gpu import COMPILER, OnCores, checked
 
 from kibitz.poker.whole.flops import SampledSweep, gains_by_opening
-from kibitz.poker.whole.kernels import PLAYED
+from kibitz.poker.whole.kernels import BEST, PLAYED
 from kibitz.poker.whole.strategy import always
 from kibitz.poker.whole.walk import Sweep
 
@@ -63,3 +64,11 @@ def test_gains_add_up_to_what_is_won_after_the_flop(name):
     plain = {(each.opening, each.seat): each.reached for each in gains_by_opening(Sweep(rules(name), (calls, calls)))}
     assert plain["cc", 0] == pytest.approx(1) and plain["cc", 1] == pytest.approx(1)
     assert sum(plain.values()) == pytest.approx(2)
+
+
+@pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
+@pytest.mark.parametrize("mode", [BEST, PLAYED])
+def test_the_source_for_a_gpu_goes_through_the_sample(mode, tmp_path):
+    seats, *_ = random_profile(FLOP, 1)
+    sweep = SampledSweep(rules(FLOP), seats, 2)
+    checked(sweep, OnCores(sweep, tmp_path).shard, mode, 1e-4)
