@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kibitz.papers.claims import Claim
     from kibitz.report.figures import Sheet
 
+BY_STAGES = (("gibson2011", "2"), ("gibson2011", "why"), ("gibson2011", "champions"), ("waugh2009", "3"))
 EXPERIMENTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
 ITERATIONS_HELP = (
     "Iterations for every game. Default: three players, 1000; le2021, 100,000 of MCCFR; limit hold'em, 8,000 sampled "
@@ -31,6 +32,9 @@ EXACT_HELP = "Limit hold'em over all boards: exploitability takes a night a stra
 SAMPLED_HELP = "gibson2011, two players: iterations of chance-sampled CFR for every game. Default: 100,000,000."
 QUICK_HELP = "Three random initialisations and rough solutions, in about a minute; limit hold'em with 16 cards."
 TABLE_HELP = "Only this table. Limit hold'em (gibson2011 2, waugh2009 3) is computed only if it is named."
+
+STAGE_HELP = "Run a stage of limit hold'em at the papers' sizes, as in docs/plans/large_tables.md; `list` lists them."
+RESULTS_HELP = "Make the page of limit hold'em from results of stages in a folder. Default of --stage: OUT/results."
 
 
 def reproduce(
@@ -53,6 +57,10 @@ def reproduce(
     jobs: Annotated[int | None, number("--jobs", "N", "Runs at the same time. Default: one per core.")] = None,
     out: Annotated[Path | None, option("--out", "DIR", "Where reports go. Default: runs/papers/PAPER.")] = None,
     markdown: Annotated[Path | None, option("--markdown", "FILE", "Also write one Markdown page with plots.")] = None,
+    stage: Annotated[str | None, option("--stage", "NAME", STAGE_HELP)] = None,
+    seconds: Annotated[float | None, number("--seconds", "S", "--stage: end before so many seconds are over.")] = None,
+    device: Annotated[str, option("--device", "NAME", "--stage: cpu or gpu.")] = "cpu",
+    results: Annotated[Path | None, option("--results", "DIR", RESULTS_HELP)] = None,
     quick: Annotated[bool, flag("--quick", QUICK_HELP)] = False,
     exact: Annotated[bool, flag("--exact", EXACT_HELP)] = False,
     rerun: Annotated[bool, flag("--rerun", "Repeat every run. Default: results in DIR/runs are reused.")] = False,
@@ -73,6 +81,7 @@ def reproduce(
       kibitz reproduce gibson2011 --table 1
       kibitz reproduce gibson2011 --table 2 --quick
       kibitz reproduce gibson2011 --table 2 --players 3 --hours 1
+      kibitz reproduce gibson2011 --stage list
       kibitz reproduce waugh2009 --table 2 --seeds 24
       kibitz reproduce waugh2009 --table 3 --quick
       kibitz reproduce all --out runs/papers --markdown docs/stitching.md
@@ -87,6 +96,14 @@ def reproduce(
         raise SpecError("toepen is not a paper but a benchmark: kibitz bench --only toepen-full")
     if name not in (*PAPERS, "all"):
         raise SpecError(f"unknown paper {name!r}: choose {', '.join(PAPERS)} or all")
+    if stage is not None:
+        _run_stage(stage, out or Path("runs/papers/stages"), results, device, seconds, quick)
+        return
+    if seconds is not None or device != "cpu":
+        raise SpecError("--seconds and --device are for a stage: give --stage too")
+    if results is not None and (name, table) not in BY_STAGES:
+        raise SpecError("--results is for limit hold'em: give gibson2011 --table 2, why or champions; or waugh2009 "
+                        "--table 3")  # fmt: skip
     three = players == 3
     if three and (name, table) != ("gibson2011", "2"):
         raise SpecError("--players 3 is for gibson2011 --table 2; table 1 has both")
@@ -96,6 +113,8 @@ def reproduce(
         raise SpecError("--iterations and --exact are not for three players: that is trained for --hours, and matched")
     names = list(STITCHING) if name == "all" else [name]
     chosen = "2 for three" if three else table
+    if results is not None:
+        chosen = f"{chosen} by stages"
     experiments = {each: table_alone(each, chosen if len(names) == 1 else None) for each in names}
     if table is not None and (len(names) > 1 or table not in experiments[name].tables):
         listed = {each: (*experiment(each).tables, *(x for x in experiment(each).alone if x.isdecimal()))
@@ -118,7 +137,7 @@ def reproduce(
     first = experiments[names[0]]
     if part is not None and seeds is None:
         own["starts"] = (first.parts[part].quick if quick else first.parts[part].plan).starts
-    alone = f"-table-{table}" + "-three" * three if table in experiment(names[0]).alone else ""
+    alone = f"-table-{table}" + "-three" * three if chosen in experiment(names[0]).alone else ""
     if exact and not alone:
         raise SpecError("--exact is for gibson2011 --table 2 and waugh2009 --table 3: all else is exact already")
     plan = replace(first.quick if quick else first.plan, seed=seed, exact=exact, **own)  # type: ignore[arg-type]
@@ -126,7 +145,7 @@ def reproduce(
         each: (out or Path("runs/papers")) / f"{each}{alone}" if out is None or len(names) > 1 else out
         for each in names
     }
-    plan = replace(plan, folder=str(places[names[0]]))
+    plan = replace(plan, folder=str(places[names[0]]), results=str(results or ""))
     for place in places.values():
         if place.exists() and not place.is_dir():
             raise ArtefactError(f"--out {place} exists and is not a directory; choose another path")
@@ -161,6 +180,21 @@ def reproduce(
         read, of = (sum(counts) for counts in zip(*((s.read, s.read + s.done) for s in shelves.values()), strict=True))
         if read:
             typer.echo(f"{read} of {of} runs had been done before; --rerun repeats them.")
+
+
+def _run_stage(
+    stage: str, out: Path, results: Path | None, device: str, seconds: float | None, quick: bool
+) -> None:
+    """Go on with a stage, and say how to finish it."""
+    from kibitz.papers.stages import all_stages, run_stages
+
+    if stage == "list":
+        for each in all_stages(quick, str(out / "work"), device).values():
+            typer.echo(f"{each.name:16} {len(list(each.steps())):3} steps {each.expected:6.0f} s  {each.about}")
+        return
+    place = results or out / "results"
+    done = run_stages(stage, place, out / "work", device, seconds, quick, place, typer.echo)
+    typer.echo(f"{place}: " + ("complete" if done else "the same command goes on"))
 
 
 def _print(outcomes: list[PaperReport], table: str | None, written: list[Path]) -> None:

@@ -40,6 +40,7 @@ class PaperPlan:
     part: str = ""  # of a paper that has several; empty: all of them
     folder: str = "runs/papers"  # where large results are kept, beside reports
     exact: bool = False  # measure what takes hours on cores too
+    results: str = ""  # a folder of results of stages (`kibitz.papers.stages`), from which a page is made
     hours: float | None = None  # three-player limit hold'em: of the whole
     limit: int | None = None  # ... infosets of a computation
     quick: bool = False  # a rough look: smaller games, fewer of them, or rougher solutions. Nothing else implies it

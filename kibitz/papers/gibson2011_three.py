@@ -59,6 +59,9 @@ class ThreePlayerSetting:
     deals: int  # of each combination of three
     folder: str
     seed: int
+    device: str = "cpu"
+    winner: int = 0  # infosets of a computation of the strategy like ACPC-10; 0: as of the others
+    checkpoints: bool = True  # whether those of Base are saved
 
     @property
     def machine(self) -> Machine:
@@ -69,7 +72,13 @@ class ThreePlayerSetting:
 
     def spent(self, name: str) -> float:
         """Seconds of training of a strategy's one computation, or of each of its experts."""
-        return self.seconds * SHARES[name] / (len(PARTS) * {EACH: 3, PAIRS: 3}.get(name, 1) if name in SEATS else 1)
+        share = SHARES[name] if self.device == "cpu" else 1 / len(SHARES)  # on a GPU all have the same
+        return self.seconds * share / (len(PARTS) * {EACH: 3, PAIRS: 3}.get(name, 1) if name in SEATS else 1)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether trainings are saved to be resumed. On a GPU one takes minutes, and all together more than a disk."""
+        return self.device == "cpu"
 
 
 def experts_limit(limit: int, hours: float) -> int:
@@ -100,9 +109,10 @@ def rows_of(name: str, setting: ThreePlayerSetting) -> RowPlan:
     if name == OLD:  # the same number in each round
         most = max(1, (setting.limit - first) // (flop + turn + river))
         return RowPlan((FORGETFUL.format(first, most, most, most),))
-    share = min(1.0, setting.limit / 2 / (NEW_COUNTS[0] * flop + NEW_COUNTS[1] * turn))  # of a small limit half
+    limit = setting.winner or setting.limit
+    share = min(1.0, limit / 2 / (NEW_COUNTS[0] * flop + NEW_COUNTS[1] * turn))  # of a small limit half
     after, last = [max(1, int(share * n)) for n in NEW_COUNTS[:2]], NEW_COUNTS[2]
-    left = setting.limit - after[0] * flop - after[1] * turn
+    left = limit - after[0] * flop - after[1] * turn
     return RowPlan((CLUSTERS.format(first, *after, max(1, min(last, left // river))),))
 
 
@@ -112,11 +122,12 @@ def trained(name: str, file: str, *setting_fields: Any) -> dict[str, Any]:
     setting = ThreePlayerSetting(*setting_fields)
     path, wanted = setting.path(file), setting.spent(name)
     rows = rows_of(name, setting)
-    blueprint, saver = begun(path, rows, -1, lambda: placed_blueprint(setting.machine, rows, setting.seed),
-                             game=setting.machine)  # fmt: skip
-    for stage, share in enumerate(STAGES if name == BASE else STAGES[-1:]):
+    blueprint, saver = begun(path if setting.keeps else None, rows, -1,
+                             lambda: placed_blueprint(setting.machine, rows, setting.seed), game=setting.machine,
+                             device=setting.device)  # fmt: skip
+    for stage, share in enumerate(STAGES if name == BASE and setting.checkpoints else STAGES[-1:]):
         moved = blueprint.seconds < share * wanted
-        if moved and continued(blueprint, saver, None, share * wanted - blueprint.seconds):
+        if moved and continued(blueprint, saver, None, share * wanted - blueprint.seconds, device=setting.device):
             raise KeyboardInterrupt
         aside = setting.path(f"{file}-{stage}")
         if name == BASE and share < 1 and (moved or not (aside / "manifest.json").exists()):
@@ -140,7 +151,7 @@ def experts_of(name: str, setting: ThreePlayerSetting, base: Blueprint) -> list[
     for part in PARTS:  # as the competition's winner divides them
         decisions = decisions_in(base.machine, (part,))[1][1:]
         whole = sum(count * n for count, n in zip(decisions, NEW_SHARES, strict=True))
-        share = min(1.0, setting.experts / whole)
+        share = min(1.0, (setting.winner or setting.experts) / whole)
         counts = [max(1, int(share * n)) for n in NEW_SHARES]
         inside[part] = FORGETFUL.format(hands_before(base.machine), *counts)
     return experts(base.machine.rules, base, PREFIXES, SEATS[name], inside)
@@ -156,7 +167,8 @@ def taught(name: str, number: int, *setting_fields: Any) -> dict[str, Any]:
     base = played(base_file(name), setting)
     of = experts_of(name, setting, base)[number]
     folder = Path(setting.folder) / FILES[name]
-    blueprint = trained_expert(base, of, Solving(keep=folder, seconds=setting.spent(name), seed=setting.seed + number))
+    blueprint = trained_expert(base, of, Solving(keep=folder if setting.keeps else None, seconds=setting.spent(name),
+                                                 seed=setting.seed + number, device=setting.device))  # fmt: skip
     small = folder / f"{of.file}-played.blueprint"
     blueprint.played().save(small, lambda meta: True)
     return {**facts(name, blueprint), "part": of.name, "seats": list(of.seats), "keeps": list(of.keeps),

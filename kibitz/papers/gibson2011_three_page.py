@@ -107,27 +107,36 @@ def gather(plan: PaperPlan, answers: Answers) -> ThreePlayerResults:
                               answers[COURSE], answers[BOUNDS], answers[FINENESS])  # fmt: skip
 
 
-def claims(r: ThreePlayerResults) -> Iterator[Claim]:
-    """What the paper says of Table 2, three players. Strategies sit at tables together, so that their earnings are not
-    independent: the interval of a difference is at most the sum of both."""
+def more(r: ThreePlayerResults, one: str, other: str, source: str) -> Claim:
+    """That one earns more than another. Strategies sit at tables together, so that their earnings are not independent:
+    the interval of a difference is at most the sum of both."""
+    (a, ea), (b, eb) = r.earns(one), r.earns(other)
+    return Claim(f"{one} earns more than {other}", source, [Comparison(a, ">", b, ea + eb)], unit=RUN,
+                 detail=f"{a:.2f} ± {ea:.2f} against {b:.2f} ± {eb:.2f}")  # fmt: skip
 
-    def more(one: str, other: str, source: str) -> Claim:
-        (a, ea), (b, eb) = r.earns(one), r.earns(other)
-        return Claim(f"{one} earns more than {other}", source, [Comparison(a, ">", b, ea + eb)], unit=RUN,
-                     detail=f"{a:.2f} ± {ea:.2f} against {b:.2f} ± {eb:.2f}")  # fmt: skip
 
-    yield from (more(ALL, other, SOURCE) for other in (BASE, DYNAMIC, EACH))
+def of_the_paper(r: ThreePlayerResults) -> Iterator[Claim]:
+    """What the paper says of Table 2, three players."""
+    yield from (more(r, ALL, other, SOURCE) for other in (BASE, DYNAMIC, EACH))
     yield measured(f"{ALL} wins money", SOURCE, r.earns(ALL))
     poor = {name: r.earns(name) for name in (BASE, DYNAMIC, EACH)}
     yield Claim(f"{BASE}, {DYNAMIC} and {EACH} do not win money", SOURCE,
                 [tuple(Comparison(mean, "<=", 0.0, error) for mean, error in poor.values())], unit=RUN,
                 detail=", ".join(f"{name} {mean:.2f} ± {error:.2f}" for name, (mean, error) in poor.items()),
                 )  # fmt: skip
-    yield from (more(NEW, other, SOURCE) for other in (ALL, OLD))
-    yield more(BASE, OLD, SOURCE)
+    yield from (more(r, NEW, other, SOURCE) for other in (ALL, OLD))
+    yield more(r, BASE, OLD, SOURCE)
+
+
+def of_our_own(r: ThreePlayerResults) -> Iterator[Claim]:
     yield measured(f"{ALL} wins from two copies of {BASE}", OURS, r.alone(ALL, BASE))
-    yield more(ALL, PAIRS, OURS)
-    yield more(PAIRS, EACH, OURS)
+    yield more(r, ALL, PAIRS, OURS)
+    yield more(r, PAIRS, EACH, OURS)
+
+
+def claims(r: ThreePlayerResults) -> Iterator[Claim]:
+    yield from of_the_paper(r)
+    yield from of_our_own(r)
 
 
 def table(r: ThreePlayerResults) -> Sheet:

@@ -125,11 +125,19 @@ def _seal(*what: Any) -> str:
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
 
 
+def version_of(package: str) -> str:
+    """The version of a package; empty where there is none."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
 @cache
 def made_by() -> str:
     """A digest of all that answers depend on: the sources but for those that only print, and the libraries."""
     home = Path(kibitz.__file__).parent
-    content = hashlib.sha256(" ".join(metadata.version(name) for name in ("numpy", "numba", "scipy")).encode())
+    content = hashlib.sha256(" ".join(version_of(name) for name in ("numpy", "numba", "scipy")).encode())
     for path in sorted(home.rglob("*.py")):
         where = path.relative_to(home).as_posix()
         if not where.startswith(PRINTING):

@@ -130,7 +130,7 @@ def carry_out(request: SolveRequest, state: RunState) -> Result:
         require(run.device)
     solver = make(
         request.solver,
-        Task(problem.tree, form, request.rows, _first(form, request.start, seed), seed, threads, run.device),
+        Task(problem.tree, form, request.rows, first_strategy(form, request.start, seed), seed, threads, run.device),
     )
     if until is not None and not measured(solver):
         raise SolverError(f"{solver.spec} does not compute NashConv, so it cannot stop at a target: give iterations "
@@ -151,7 +151,7 @@ def carry_out(request: SolveRequest, state: RunState) -> Result:
     )  # fmt: skip
 
 
-def _first(form: Form, start: Profile | str | None, seed: int) -> NDArray[np.float64] | None:
+def first_strategy(form: Form, start: Profile | str | None, seed: int) -> NDArray[np.float64] | None:
     """Probabilities to start from; a random start has each row uniform on its simplex."""
     if start is None or isinstance(start, Profile):
         return None if start is None else probabilities_of(form, start)

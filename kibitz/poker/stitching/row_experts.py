@@ -89,13 +89,14 @@ class RowTarget(Target):
 
 
 def begun(path: Path | None, rows: RowPlan, seats: int, make: Callable[[], Blueprint],
-          base: Blueprint | None = None, game: Any = None) -> tuple[Blueprint, Keeper]:  # fmt: skip
+          base: Blueprint | None = None, game: Any = None,
+          device: str = "cpu") -> tuple[Blueprint, Keeper]:  # fmt: skip
     """A training as it was saved at a path, or a new one, and who saves it; another training there is refused."""
     saved = path is not None and (path / "manifest.json").exists()
     blueprint = make() if not saved else resumed_with(load_blueprint(str(path), game=game), base)
     if not is_placed(blueprint) or layout_of(blueprint).rows != rows or blueprint.seats != seats:
         raise SolverError(f"{path} was trained with another abstraction: choose another folder, or remove it")
-    blueprint.warm_up()
+    blueprint.warm_up(device)
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
     return blueprint, keeper_of(blueprint, path, saved, EVERY, lambda text: None)
@@ -106,7 +107,7 @@ def trained_expert(base: Blueprint, of: Expert, how: Solving) -> Blueprint:
     path = None if how.keep is None else Path(how.keep) / f"{of.file}.blueprint"
     seats = sum(1 << seat for seat in of.seats)
     blueprint, saver = begun(path, of.game, seats, lambda: expert(base, of.name, of.buckets, of.seats, how.seed), base,
-                             base.machine)  # fmt: skip
+                             base.machine, how.device)  # fmt: skip
     left = None if how.seconds is None else how.seconds - blueprint.seconds
     if left is not None and left <= 0:
         return blueprint

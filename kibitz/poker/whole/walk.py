@@ -89,6 +89,8 @@ class Sweep:
         tables = self.lanes.tables([each[0] for each in laid], [each[1] for each in laid], self.dtype)
         return tables, (laid[0][2], laid[1][2])
 
+    sample = ""  # which of the boards are gone through; empty: all
+
     def release(self) -> None:
         """Forget what takes much memory; it is made anew where it is asked for."""
         for name in ("_laid", "gpu"):
@@ -243,8 +245,14 @@ class Sweep:
         """What some seats get."""
         if not self.shards:
             return np.array([self.finished(seat, mode, None) for seat in seats])
-        table = looked_up(self.recipe(seats, mode), tell)
-        return np.array([self.finished(seat, mode, table["total"][k] / self.unit) for k, seat in enumerate(seats)])
+        sums = self.sums(seats, mode, tell)
+        return np.array([self.finished(seat, mode, sums[k]) for k, seat in enumerate(seats)])
+
+    def sums(self, seats: tuple[int, ...], mode: int, tell: Tell | None = None) -> Floats:
+        """[seats, groups of the first round with board cards, hands before it, LANES]  what each hand gets from there
+        on, by the reach of the other."""
+        total: Floats = looked_up(self.recipe(seats, mode), tell)["total"] / self.unit
+        return total
 
     @cached_property
     def unit(self) -> float:
@@ -262,9 +270,11 @@ class Sweep:
         content = hashlib.sha256(f"sweep {VERSION} {seats} {mode} {self.dtype} {acpc.write(self.definition)}".encode())
         for seat in self.seats:
             content.update(seat.digest.encode())
+        content.update(self.sample.encode())
         shape = len(seats), *self.vectors(self.begin, np.int8).shape
         lanes = sum(len(of) for of in self.lanes.groups.lanes[self.lanes.of_round(self.last).start :])
-        work = LANE_SECONDS * len(seats) * len(self.boards.rounds[-1].cards) * self.hands(self.last) * lanes
+        boards = sum(shard[-1].stop - shard[-1].start for shard in self.shards)
+        work = LANE_SECONDS * len(seats) * boards * self.hands(self.last) * lanes
 
         def make(arrays: Arrays, lock: threading.Lock) -> Fill:
             roots = [self.roots(seat)[-1] for seat in seats]

@@ -1,0 +1,181 @@
+"""Results of strategies along their training (`holdem_course`), as pages read them from ledgers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+from kibitz.papers.claims import START, Claim, Comparison
+from kibitz.papers.holdem_course import MATCH, OPENINGS, PAIR, POINT, WHOLE
+from kibitz.papers.ledger import results_in
+from kibitz.report.figures import Curves, FigurePanel, Line, Sheet, Spread
+
+FLAT, FLAT_VALUE = 2.0, 0.5  # most that exploitability and value change over the last doubling of a converged strategy
+
+
+@dataclass(frozen=True)
+class CourseResults:
+    """By strategy and seed; thousandths of a big blind a hand."""
+
+    points: dict[tuple[str, int], list[dict[str, Any]]]  # by growing training
+    exact: dict[tuple[str, int], dict[str, Any]]
+    openings: dict[tuple[str, int], dict[str, Any]]
+    pairs: dict[tuple[str, str, int], dict[str, Any]]  # exact
+    matches: dict[tuple[str, str, int], dict[str, Any]]
+    seconds: float  # of all steps
+    made_on: tuple[str, ...]
+
+    def seeds(self, *names: str) -> list[int]:
+        """Seeds for which the exact exploitability of all of these is known."""
+        known = [{seed for name, seed in self.exact if name == wanted} for wanted in names]
+        return sorted(set.intersection(*known)) if known else []
+
+    def exploitability(self, name: str, seed: int) -> float:
+        return float(self.exact[name, seed]["exploitability"])
+
+    def spread(self, name: str) -> Spread | None:
+        values = tuple(self.exploitability(name, seed) for seed in self.seeds(name))
+        return Spread(values) if values else None
+
+    def change(self, name: str, seed: int, what: str = "exploitability") -> float | None:
+        """What changed over the last doubling of the training; of the first seed if this one has a single point."""
+        for each in dict.fromkeys((seed, *(s for n, s in self.points if n == name))):
+            points = self.points.get((name, each), [])
+            if len(points) > 1:
+                before, last = points[-2:]
+                doublings = max(1, (int(last["steps"]) // max(1, int(before["steps"]))).bit_length() - 1)
+                return abs(float(last[what]) - float(before[what])) / doublings
+        return None
+
+    def gap(self, name: str, seed: int) -> float | None:
+        points = self.points.get((name, seed), [])
+        return None if not points or points[-1]["gap"] is None else float(points[-1]["gap"])
+
+    def converged(self, name: str, seed: int) -> bool | None:
+        """By the rule of the plan; None: it was not looked at twice."""
+        points, gap = self.points.get((name, seed), []), self.gap(name, seed)
+        if points and not points[-1]["solver"].startswith("pcs") and gap is not None:
+            return gap < 1.0
+        moved, value = self.change(name, seed), self.change(name, seed, "value")
+        return None if moved is None or value is None else moved < FLAT and value < FLAT_VALUE
+
+    def margin(self, *names: str, seed: int) -> float:
+        """What exact exploitabilities are unsure by, as their strategies still changed; of those never looked at twice
+        the least that counts as converged."""
+        moved = [self.change(name, seed) for name in names]
+        return sum(FLAT if each is None else each for each in moved)
+
+
+def results_of(folder: Path) -> CourseResults:
+    """What the ledgers of a folder hold."""
+    answers = results_in(folder)
+    points: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for each in answers.get(POINT, []):
+        points.setdefault((each["name"], each["seed"]), []).append(each)
+    for of in points.values():
+        of.sort(key=lambda each: int(each["steps"]))
+
+    def keyed(run: str, *keys: str) -> dict[Any, dict[str, Any]]:
+        return {tuple(each[key] for key in keys): each for each in answers.get(run, [])}
+
+    every = [each for of in answers.values() for each in of]
+    return CourseResults(
+        points, keyed(WHOLE, "name", "seed"), keyed(OPENINGS, "name", "seed"),
+        keyed(PAIR, "one", "other", "seed"), keyed(MATCH, "one", "other", "seed"),
+        sum(each["step_seconds"] for each in every), tuple(sorted({each["by"].get("device", "") for each in every})),
+    )  # fmt: skip
+
+
+def widened(error: float, claims: int) -> float:
+    """Half of a 95% interval, as it is where so many claims are judged together (Bonferroni)."""
+    normal = NormalDist()
+    return error * normal.inv_cdf(1 - 0.025 / max(1, claims)) / normal.inv_cdf(0.975)
+
+
+def less_exploitable(text: str, source: str, r: CourseResults, name: str, others: Sequence[str]) -> Claim | None:
+    """That a strategy is less exploitable than each of some others, seed by seed, beyond what they still changed."""
+    seeds = r.seeds(name, *others)
+    if not seeds:
+        return None
+    cases, said = [], []
+    for seed in seeds:
+        least = min(others, key=lambda other: r.exploitability(other, seed))
+        mine, theirs = r.exploitability(name, seed), r.exploitability(least, seed)
+        cases.append(Comparison(mine, "<", theirs, r.margin(name, least, seed=seed)))
+        said.append(f"{mine:.2f} against {theirs:.2f}")
+    return Claim(text, source, cases, unit=START, detail="; ".join(said))
+
+
+def wins_exactly(text: str, source: str, r: CourseResults, one: str, other: str) -> Claim | None:
+    """That one strategy wins from another over all boards, in each seed."""
+    seeds = sorted({seed for a, b, seed in r.pairs if {a, b} == {one, other}})
+    means = [r.pairs[one, other, seed]["mean"] if (one, other, seed) in r.pairs else -r.pairs[other, one, seed]["mean"]
+             for seed in seeds]  # fmt: skip
+    if not means:
+        return None
+    return Claim(text, source, [Comparison(mean, ">", 0.0) for mean in means], unit=START,
+                 detail=", ".join(f"{mean:.3f}" for mean in means))  # fmt: skip
+
+
+def convergence(r: CourseResults, names: Iterable[str]) -> Sheet:
+    """How far each strategy was trained, and whether that was enough."""
+    rows: list[tuple[str, ...]] = []
+    for name in names:
+        for (of, seed), points in sorted(r.points.items()):
+            if of != name:
+                continue
+            last, exact = points[-1], r.exact.get((name, seed))
+            moved, value, done = r.change(name, seed), r.change(name, seed, "value"), r.converged(name, seed)
+            rows.append((
+                f"{name}, seed {seed}", f"{max(last['done']):,}", "" if last["gap"] is None else f"{last['gap']:.2f}",
+                f"{last['exploitability']:.2f}", f"{exact['exploitability']:.2f}" if exact else "not measured",
+                "" if moved is None else f"{moved:.2f}", "" if value is None else f"{value:.2f}",
+                {True: "yes", False: "no", None: "unknown"}[done], f"{last['seconds']:.0f}",
+            ))  # fmt: skip
+    return Sheet(
+        "Convergence",
+        ("strategy", "iterations of each", "abstract gap", "on sampled flops", "exact", "change of exploitability",
+         "of value", "converged", "seconds of training"), rows,
+        "Abstract gap: NashConv in the abstract game, where it can be computed. Changes are over the last doubling of "
+        "the training, on sampled flops. Converged: the gap is below 1, or exploitability changed by less than "
+        f"{FLAT:g} and the value by less than {FLAT_VALUE:g} (docs/plans/large_tables.md).",
+    )  # fmt: skip
+
+
+def curves(r: CourseResults, name: str, title: str, groups: Sequence[tuple[str, Sequence[str]]]) -> Curves:
+    """Exploitability against training: a panel for each group of strategies, the mean of seeds with one standard
+    deviation."""
+    panels = []
+    for head, names in groups:
+        lines = []
+        for each in names:
+            at: dict[int, list[float]] = {}
+            for (of, _), points in r.points.items():
+                for point in points if of == each else ():
+                    at.setdefault(point["steps"], []).append(point["exploitability"])
+            if len(at) > 1:
+                spreads = [Spread(tuple(at[steps])) for steps in sorted(at)]
+                lines.append(Line(each, tuple(map(float, sorted(at))), tuple(s.mean for s in spreads),
+                                  tuple(s.sd for s in spreads)))  # fmt: skip
+        if lines:
+            panels.append(FigurePanel(head, tuple(lines)))
+    return Curves(name, title, "exploitability, mbb/h", tuple(panels), across="iterations of each computation",
+                  note="On every 16th flop.")  # fmt: skip
+
+
+def over_seeds(by_seed: Sequence[Sequence[Claim]], together: int) -> Iterator[Claim]:
+    """The same claims of several seeds as one each, with intervals for so many claims that are judged together."""
+
+    def wider(case: Any) -> Any:
+        if isinstance(case, Comparison):
+            return case if case.error is None else replace(case, error=widened(case.error, together))
+        return tuple(map(wider, case)) if isinstance(case, tuple) else case
+
+    texts = dict.fromkeys(claim.text for claims in by_seed for claim in claims)
+    for text in texts:
+        same = [claim for claims in by_seed for claim in claims if claim.text == text]
+        yield replace(same[0], cases=[wider(case) for claim in same for case in claim.cases], unit=START,
+                      detail="; ".join(claim.detail for claim in same))  # fmt: skip

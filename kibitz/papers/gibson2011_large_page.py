@@ -1,0 +1,169 @@
+"""[Gibson & Szafron 2011, Table 2], two players: the page of the stages of `gibson2011_large`, from their ledgers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from pathlib import Path
+
+from kibitz.core.errors import ArtefactError
+from kibitz.papers import gibson2011_large as large
+from kibitz.papers import holdem_page as shared
+from kibitz.papers.claims import OURS, START, Claim, Comparison
+from kibitz.papers.course_results import (
+    CourseResults,
+    convergence,
+    curves,
+    less_exploitable,
+    results_of,
+    widened,
+    wins_exactly,
+)
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.gibson2011_holdem import PAPER, SOURCE, TITLE
+from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FILES, FINEST, NAMES, sizes_of
+from kibitz.papers.holdem import HoldemSetting
+from kibitz.papers.holdem_page import HoldemResults
+from kibitz.papers.runs import Answers, Run
+from kibitz.report.figures import Sheet
+
+CLAIMS = 13  # about this table, which are judged together
+NEAR = 10.0  # mbb/h: Base's exploitability is the paper's within this
+
+
+def runs(plan: PaperPlan) -> list[Run]:
+    return []  # stages are run by `kibitz.papers.stages`
+
+
+def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
+    r = results_of(Path(plan.results))
+    if not r.points and not r.exact:
+        raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage two-pilot)")
+    return r
+
+
+def matched(r: CourseResults) -> HoldemResults | None:
+    """All matches of the first seed, with intervals for so many claims; None where some are missing."""
+    pairs = list(combinations(NAMES, 2))
+    if not all((one, other, 0) in r.matches for one, other in pairs):
+        return None
+    won = {(a, b): (r.matches[a, b, 0]["mean"], widened(r.matches[a, b, 0]["error"], CLAIMS)) for a, b in pairs}
+    deals = r.matches[*pairs[0], 0]["deals"]
+    return HoldemResults(HoldemSetting(large.GAME, large.LIMITS, 0, deals, ""), FILES, {}, {}, won, {}, {})
+
+
+def claims(r: CourseResults) -> Iterator[Claim]:
+    """What the paper says of Table 2, two players; claims that nothing was measured for are left out."""
+    table = matched(r)
+    if table is not None:
+        for x, y in ((DYNAMIC, BASE), (ALL, BASE), (ALL, EACH)):
+            yield shared.earns(f"{x} earns more than {y}", SOURCE, table, x, y)
+        yield shared.earns(f"{EACH} earns no more than {BASE}", SOURCE, table, EACH, BASE, "<=")
+        for name in NAMES[:-1]:
+            yield shared.beats(f"the finest strategy beats {name}", SOURCE, table, FINEST, name)
+    tested = [less_exploitable(f"{x} is less exploitable than {BASE}", SOURCE, r, x, [BASE])
+             for x in (DYNAMIC, EACH, ALL)]  # fmt: skip
+    tested.append(less_exploitable(f"{ALL} is the least exploitable of those of one size", SOURCE, r, ALL,
+                                   [BASE, DYNAMIC, EACH]))  # fmt: skip
+    tested.append(less_exploitable("the finest strategy is the least exploitable", SOURCE, r, FINEST, NAMES[:-1]))
+    tested += [wins_exactly(f"{x} wins from {BASE}", OURS, r, x, BASE) for x in (DYNAMIC, EACH, ALL, FINEST)]
+    yield from (claim for claim in tested if claim is not None)
+    seeds = r.seeds(BASE)
+    if seeds:
+        mine = [r.exploitability(BASE, seed) for seed in seeds]
+        theirs = PAPER[BASE][2]
+        yield Claim(f"the exploitability of {BASE} is the paper's within {NEAR:g} mbb/h", OURS,
+                    [Comparison(abs(each - theirs), "<", NEAR) for each in mine], unit=START,
+                    detail=f"{', '.join(f'{each:.2f}' for each in mine)} against {theirs:.2f}")  # fmt: skip
+
+
+def table(r: CourseResults) -> Sheet:
+    earned, rows = matched(r), list[tuple[str, ...]]()
+    for name in NAMES:
+        spread = r.spread(name)
+        seeds = "" if spread is None else ", ".join(f"{value:.2f}" for value in spread.values)
+        rows.append((
+            name, "not measured" if earned is None else "{:.2f} ± {:.2f}".format(*earned.earns(name)),
+            f"{PAPER[name][0]:.2f} ± {PAPER[name][1]:.2f}", "not measured" if spread is None else f"{spread.mean:.2f}",
+            seeds, f"{PAPER[name][2]:.2f}",
+        ))  # fmt: skip
+    return Sheet(
+        "Table 2, two players: milli-big-blinds per hand",
+        ("strategy", "earns", "paper", "exploitability", "by seed", "paper"), rows,
+        "Exploitability: the exact mean of what best responses of both players win in the unabstracted game. Earnings: "
+        "the mean over matches against each of the others, seed 0, with half as many boards of training; intervals are "
+        f"95% for all {CLAIMS} claims together. The paper's last row has 797 million infosets.",
+        table=2,
+    )  # fmt: skip
+
+
+def pairs(r: CourseResults) -> Sheet:
+    rows: list[tuple[str, ...]] = [
+        (f"{one} from {other}, seed {seed}", f"{each['mean']:.3f}")
+        for (one, other, seed), each in sorted(r.pairs.items())
+    ]
+    return Sheet("Exact winnings", ("who", "over all boards"), rows, "The mean over both seats.")
+
+
+def sizes(r: CourseResults) -> Sheet:
+    counted = sizes_of(large.GAME, *large.LIMITS).infosets
+    rows: list[tuple[str, ...]] = []
+    for name in NAMES:
+        last = next((points[-1] for (of, _), points in sorted(r.points.items()) if of == name), None)
+        if last is not None:
+            rows.append((name, str(last["buckets"]), f"{last['infosets']:,}", f"{last['largest']:,}",
+                         f"{counted[name]:,}"))  # fmt: skip
+    return Sheet("Sizes", ("strategy", "buckets", "infosets", "of the largest computation", "as planned"), rows,
+                 "As planned: as counted before buckets are made; equal hands make fewer.")  # fmt: skip
+
+
+def openings(r: CourseResults, names: Sequence[str] = NAMES) -> Sheet:
+    """Where best responses win, of the first seed for which that is known."""
+    known = {name: next((each for (of, _), each in sorted(r.openings.items()) if of == name), None) for name in names}
+    every = {name: each for name, each in known.items() if each is not None}
+    gains = {name: {(opening, seat): gain for opening, seat, _, gain in each["gains"]} for name, each in every.items()}
+    keys = list(dict.fromkeys(key for of in gains.values() for key in of))
+    rows: list[tuple[str, ...]] = [
+        (f"{opening or 'at once'}, seat {seat}", *(f"{of.get((opening, seat), 0.0):.2f}" for of in gains.values()))
+        for opening, seat in keys
+    ]
+    rows.append(("all", *(f"{sum(of.values()):.2f}" for of in gains.values())))
+    return Sheet("Gains of best responses by the betting before the flop", ("betting", *gains), rows,
+                 "What a best response wins that plays like the strategy before the flop: mbb/h, on sampled flops. The "
+                 "rest of the exploitability is won before the flop.")  # fmt: skip
+
+
+def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
+    unsure = [f"{name} (seed {seed})" for name in NAMES for of, seed in sorted(r.points) if of == name
+              and r.converged(name, seed) is False]  # fmt: skip
+    picture = curves(r, "course", "Limit hold'em: exploitability against training",
+                     (("bucket form", (BASE, FINEST)),
+                      ("sampled boards", (DYNAMIC, EACH, ALL, large.SAMPLED))))  # fmt: skip
+    not_all = f" Not converged by the plan's rule: {', '.join(unsure)}." if unsure else ""
+    return Page(
+        about=f"{large.GAME} with percentile E[HS²] buckets and perfect recall, at most {large.LIMITS[0]:,} infosets "
+        "for each computation, as fixed in docs/plans/large_tables.md. Base and the finest strategy were solved by "
+        "dcfr+ in the bucket form; all others by public chance sampling. Every strategy has three random "
+        f"initialisations, where they were run. On {' and '.join(r.made_on) or 'no machine'}, {r.seconds / 60:.0f} "
+        f"minutes in all.{not_all}",
+        departs=(
+            "The paper ran 720 million iterations of chance-sampled CFR for every computation, one deal per iteration.",
+            "The paper does not say how the dynamic strategy divides its infosets between the base and the r-expert. "
+            "Here the rest of the game has one bucket per round less than Base, and the expert has what is left.",
+            "An exploitability is compared with a margin: what both strategies changed in the last doubling of their "
+            "training.",
+        ),
+        sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.SAMPLED)), pairs(r), sizes(r),
+                                         openings(r)) if sheet.rows),
+        pictures=(picture,) if picture.panels else (),
+        figures={"unit": "milli-big-blinds per hand", "points": [p for of in r.points.values() for p in of],
+                 "exact": list(r.exact.values()), "pairs": list(r.pairs.values()),
+                 "matches": list(r.matches.values()), "openings": list(r.openings.values()),
+                 "paper": {name: list(row) for name, row in PAPER.items()}},
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    "gibson2011", TITLE, PaperPlan(starts=3), PaperPlan(starts=3, quick=True), runs, gather, claims, page,
+    tables=("2",), ignores=("until", "iterations"), instead="--stage", settings={"flops of a curve: one of": 16},
+)  # fmt: skip

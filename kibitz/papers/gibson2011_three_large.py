@@ -1,0 +1,268 @@
+"""[Gibson & Szafron 2011, Table 2], three players, on a GPU: stages of docs/plans/large_tables.md, section 2, and the
+page of their results.
+
+    python -m kibitz.papers.stages --stage three-0 --device gpu --seconds 560 --out results --work /tmp/work
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kibitz.core.errors import ArtefactError
+from kibitz.papers import gibson2011_three as training
+from kibitz.papers import gibson2011_three_page as shared
+from kibitz.papers.claims import Claim
+from kibitz.papers.course_results import over_seeds
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.gibson2011_three import ALL, BASE, EACH, FILES, NAMES, NEW, ONTO, PAIRS, SEATS, ThreePlayerSetting
+from kibitz.papers.gibson2011_three_page import COUNT, PAPER, TITLE, ThreePlayerResults
+from kibitz.papers.holdem import arguments, score_in
+from kibitz.papers.ledger import Stage, results_in
+from kibitz.papers.runs import Answers, Run
+from kibitz.poker.blueprints.placed_rows import stitched
+from kibitz.poker.blueprints.rows import PARTS
+from kibitz.poker.stitching.row_experts import trained_expert
+from kibitz.report.figures import Curves, FigurePanel, Line, Sheet, Spread
+from kibitz.stitch import Solving
+
+GAME, LIMIT, WINNER, DEALS = "poker(file=holdem.limit.3p)", 162_000_000, 270_000_000, 500_000
+TINY, TINY_LIMIT, TINY_DEALS = "poker(file=holdem.limit.3p, ranks=4)", 25_000_000, 200
+SECONDS, TINY_SECONDS = 75.0, 0.05  # of training of each strategy
+SEEDS = (0, 1, 2)
+COURSE_SECONDS, EXPERT_SECONDS = 480.0, (7.5, 15.0, 30.0, 60.0)  # of Base; of each expert of S=N
+WHOLE, EXPERT, JOINED = "three: strategies", "three: experts", "three: stitched"
+TABLE, COPIES, CHECKPOINT, BY_TIME = "three: tables", "three: copies", "three: checkpoints", "three: by time"
+PAPERS_TABLES = tuple(each for each in training.TABLES_OF_THREE if PAIRS not in each)
+BOUND, RESPONDER_SECONDS, LOCAL_DEALS = "three: bounds", 60.0, 2_000
+CLAIMS = 8  # about this table, which are judged together
+OVERHEAD, TABLE_SECONDS = 12.0, 9.0  # on one H200: of a training; of a table of three on its 16 cores
+
+
+def setting_of(quick: bool, work: str, device: str, seed: int = 0) -> ThreePlayerSetting:
+    count = len(training.SHARES)
+    folder = str(Path(work) / f"three-{seed}")
+    if quick:
+        return ThreePlayerSetting(TINY, TINY_LIMIT, 200_000, TINY_SECONDS * count, TINY_DEALS, folder, seed, device,
+                                  checkpoints=False)  # fmt: skip
+    return ThreePlayerSetting(GAME, LIMIT, LIMIT, SECONDS * count, DEALS, folder, seed, device, WINNER, False)
+
+
+# Steps: those of `gibson2011_three`, with the seed
+
+
+def _of_seed(answer: dict[str, Any], fields: Sequence[Any]) -> dict[str, Any]:
+    return {**answer, "seed": ThreePlayerSetting(*fields).seed}
+
+
+def trained(name: str, file: str, *fields: Any) -> dict[str, Any]:
+    return _of_seed(training.trained(name, file, *fields), fields)
+
+
+def taught(name: str, number: int, *fields: Any) -> dict[str, Any]:
+    return _of_seed(training.taught(name, number, *fields), fields)
+
+
+def joined(name: str, *fields: Any) -> dict[str, Any]:
+    return _of_seed(training.joined(name, *fields), fields)
+
+
+def won(files: tuple[str, str, str], number: int, *fields: Any) -> dict[str, Any]:
+    return _of_seed(training.won(files, number, *fields), fields)
+
+
+def by_time(seconds: float, number: int, *fields: Any) -> dict[str, Any]:
+    """What S=N wins from two copies of Base, with experts that are trained for so long each."""
+    setting = ThreePlayerSetting(*fields)
+    base = training.played(FILES[BASE], setting)
+    parts, visited = {}, 0
+    for k, of in enumerate(training.experts_of(ALL, setting, base)):
+        how = Solving(seconds=seconds, seed=setting.seed + k, device=setting.device)
+        blueprint = trained_expert(base, of, how)
+        visited += blueprint.progress().visited
+        parts[of.name] = dict.fromkeys(of.keeps, blueprint.played())
+    file = f"{FILES[ALL]}-{seconds:g}s"
+    stitched(base, parts).save(setting.path(f"{file}-played"), lambda meta: True)
+    two = FILES[BASE]
+    return {**won((file, two, two), number, *fields), "expert_seconds": seconds, "decisions": visited}
+
+
+def bounded(name: str, seconds: float, deals: int, *fields: Any) -> dict[str, Any]:
+    """What a responder that is trained for so long on the cores, and local best response, win from two copies."""
+    from kibitz.play.agents import blueprint_agent
+    from kibitz.play.lower_bound import lower_bound
+    from kibitz.poker.whole.local_response import local_bound
+
+    setting = ThreePlayerSetting(*fields)
+    unit = training.unit_of(setting.machine)
+    target = blueprint_agent(training.played(FILES[name], setting), setting.machine, name)
+    bound = lower_bound(target, training.rows_of(BASE, setting).buckets[0], seconds=seconds, deals=setting.deals,
+                        seed=setting.seed + 400)  # fmt: skip
+    near = score_in(unit, local_bound(target, deals, setting.seed + 500).scores[0])
+    return _of_seed({"name": name, **score_in(unit, bound.result.scores[0]), "local": near["mean"],
+                     "local_error": near["error"], "iterations": bound.iterations, "buckets": bound.abstraction,
+                     "seconds": seconds}, fields)  # fmt: skip
+
+
+# Stages
+
+
+def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
+    """In the order of the plan."""
+    for seed in SEEDS:
+        setting = setting_of(quick, work, device, seed)
+        of = arguments(setting)
+        whole = [(name, FILES[name]) for name in NAMES if name not in SEATS] + [(ONTO[NEW], training.base_file(NEW))]
+        runs = [Run(WHOLE, trained, [(*each, *of) for each in whole])]
+        for some in ((ALL, EACH, NEW), (PAIRS,)):  # the paper's own strategies first, if time is short
+            runs += [Run(EXPERT, taught, [(name, k, *of) for name in some for k in range(COUNT[name])]),
+                     Run(JOINED, joined, [(name, *of) for name in some]),
+                     Run(TABLE, won, [(tuple(FILES[name] for name in each), k, *of)
+                                      for k, each in enumerate(training.TABLES_OF_THREE)
+                                      if (PAIRS in each) == (PAIRS in some)]),
+                     Run(COPIES, won, [((FILES[one], FILES[BASE], FILES[BASE]), 100 + k, *of)
+                                       for k, one in enumerate(NAMES) if one != BASE
+                                       and (one == PAIRS) == (PAIRS in some)])]  # fmt: skip
+        yield Stage(
+            f"three-{seed}", "all strategies of three players, and all tables", tuple(runs),
+            lambda run, piece, setting=setting: seconds_of(run, piece, setting),  # type: ignore[misc]
+        )  # fmt: skip
+    first = setting_of(quick, work, device)
+    same = arguments(replace(first, folder=str(Path(work) / "three-bounds")))
+    asked = (TINY_SECONDS, 2) if quick else (RESPONDER_SECONDS, LOCAL_DEALS)
+    yield Stage(
+        "three-bounds", "Base and S=N: a trained responder, and local best response",
+        (Run(WHOLE, trained, [(BASE, FILES[BASE], *same)]),
+         Run(EXPERT, taught, [(ALL, k, *same) for k in range(COUNT[ALL])]), Run(JOINED, joined, [(ALL, *same)]),
+         Run(BOUND, bounded, [(name, *asked, *same) for name in (BASE, ALL)])),
+        lambda run, piece: seconds_of(run, piece, first),
+    )  # fmt: skip
+    length = (TINY_SECONDS if quick else COURSE_SECONDS) * len(training.SHARES)
+    setting = replace(first, seconds=length, folder=str(Path(work) / "three-course"), checkpoints=True)
+    of, last = arguments(setting), FILES[BASE]
+    each = (TINY_SECONDS / 8, TINY_SECONDS / 4) if quick else EXPERT_SECONDS
+    yield Stage(
+        "three-course", "Base and S=N by training time",
+        (Run(WHOLE, trained, [(BASE, last, *of)]),
+         Run(CHECKPOINT, won, [((f"{last}-{k}", last, last), 200 + k, *of) for k in range(len(training.STAGES) - 1)]),
+         Run(BY_TIME, by_time, [(seconds, 300 + k, *of) for k, seconds in enumerate(each)])),
+        lambda run, piece: seconds_of(run, piece, setting),
+    )  # fmt: skip
+
+
+def seconds_of(run: Run, piece: int, setting: ThreePlayerSetting) -> float:
+    """Of a step on one H200, about."""
+    if run.name in (TABLE, COPIES, CHECKPOINT):
+        return TABLE_SECONDS
+    if run.name == BOUND:
+        return RESPONDER_SECONDS + 300.0
+    if run.name == BY_TIME:
+        return float(4 * (run.pieces[piece][0] + OVERHEAD) + TABLE_SECONDS)
+    return OVERHEAD + (0.0 if run.name == JOINED else setting.spent(run.pieces[piece][0]))
+
+
+# The page
+
+
+def gather(plan: PaperPlan, answers: Answers) -> list[ThreePlayerResults]:
+    """By seed, of those whose tables are all there."""
+    results, named = results_in(Path(plan.results)), {file: name for name, file in FILES.items()}
+    every = []
+    for seed in SEEDS:
+        mine = {run: [each for each in of if each["seed"] == seed] for run, of in results.items()}
+
+        def by_name(run: str, mine: dict[str, list[dict[str, Any]]] = mine) -> dict[tuple[str, ...], dict[str, Any]]:
+            return {tuple(named[file] for file in each["files"]): each for each in mine.get(run, [])}
+
+        tables = by_name(TABLE)
+        if not tables.keys() >= set(PAPERS_TABLES):
+            continue
+        # Other stages train some of them again, for longer: those of the tables come first.
+        whole = {each["name"]: each for each in (*mine.get(WHOLE, [])[::-1], *mine.get(JOINED, [])[::-1])}
+        experts = {(each["name"], each["part"], *each["keeps"]): each for each in mine.get(EXPERT, [])[::-1]}
+        course = [*mine.get(CHECKPOINT, []), *mine.get(BY_TIME, [])]
+        every.append(ThreePlayerResults(setting_of(False, "", "gpu", seed), whole, list(experts.values())[::-1], tables,
+                                        by_name(COPIES), course, mine.get(BOUND, []), []))  # fmt: skip
+    if not every:
+        raise ArtefactError(f"{plan.results} has no complete results of three players: run the stage three-0 first")
+    return every
+
+
+def claims(r: list[ThreePlayerResults]) -> Iterator[Claim]:
+    """Those of the paper at tables of its own six strategies; ours at all of them."""
+    own = [replace(each, tables={names: each.tables[names] for names in PAPERS_TABLES}) for each in r]
+    yield from over_seeds([list(shared.of_the_paper(each)) for each in own], CLAIMS)
+    whole = [each for each in r if len(each.tables) == len(training.TABLES_OF_THREE)]
+    yield from over_seeds([list(shared.of_our_own(each)) for each in whole], CLAIMS)
+
+
+def table(r: list[ThreePlayerResults]) -> Sheet:
+    rows: list[tuple[str, ...]] = []
+    for name in NAMES:
+        earned = [each.earns(name) for each in r if any(name in names for names in each.tables)]
+        if not earned:
+            continue
+        error = max(error for _, error in earned)
+        alone = "" if name == BASE else ", ".join(f"{each.alone(name, BASE)[0]:.2f}" for each in r
+                                                  if (name, BASE, BASE) in each.copies)  # fmt: skip
+        rows.append((name, f"{Spread(tuple(mean for mean, _ in earned)).mean:.2f}",
+                     ", ".join(f"{mean:.2f}" for mean, _ in earned), f"± {error:.2f}",
+                     f"{PAPER[name]:.2f}" if name in PAPER else "-", alone))  # fmt: skip
+    return Sheet(
+        "Table 2, three players: milli-big-blinds per hand",
+        ("strategy", "earns", "by seed", "95% interval of one", "paper", "from two copies of Base"), rows,
+        f"Earnings: the mean over all tables of three different strategies, at most {len(training.TABLES_OF_THREE)}, "
+        f"every deal in all six seatings. The paper's claims are judged at the {len(PAPERS_TABLES)} tables of its own "
+        "six strategies.",
+        table=2,
+    )  # fmt: skip
+
+
+def course(r: list[ThreePlayerResults]) -> Curves | None:
+    """What S=N wins from two copies of Base, by the training of its experts."""
+    some = sorted((each for of in r for each in of.course if "expert_seconds" in each),
+                  key=lambda each: float(each["expert_seconds"]))  # fmt: skip
+    if not some:
+        return None
+    line = Line(ALL, tuple(len(PARTS) * each["expert_seconds"] for each in some),
+                tuple(each["mean"][0] for each in some), tuple(each["error"][0] / 1.96 for each in some))  # fmt: skip
+    return Curves("course3", f"Three-player limit hold'em: {ALL} against two copies of Base", "winnings, mbb/h",
+                  (FigurePanel("", (line,), (("even", 0.0),)),), across="seconds of training of all experts",
+                  note="Mean and standard error of a match.")  # fmt: skip
+
+
+def page(plan: PaperPlan, r: list[ThreePlayerResults], claims: Sequence[Claim]) -> Page:
+    first, picture = r[0], course(r)
+    bound = 100_000_000 * 9_711_806 / 153_702_026  # decisions of an iteration without pruning, for each infoset of Base
+    base = first.strategies[BASE]
+    steps = [each for of in r for some in (of.strategies, of.tables, of.copies) for each in some.values()]
+    spent = sum(each.get("step_seconds", 0.0) for each in (*steps, *(each for of in r for each in of.experts)))
+    return Page(
+        about=f"{GAME}, as fixed in docs/plans/large_tables.md: at most {LIMIT:,} infosets for each computation, and "
+        f"{SECONDS:g} seconds of external sampling on one GPU for each strategy, divided equally among its experts. "
+        f"{len(r)} random initialisations; {spent / 60:.0f} minutes in all.",
+        departs=(
+            f"Base had {base['decisions'] / base['infosets']:,.0f} decisions for each infoset. The paper ran 100 "
+            f"million iterations for bases: at most {bound:,.0f} for each infoset, without pruning. It ran 5 billion "
+            "for experts.",
+            "The experts of the strategy like ACPC-10 use imperfect-recall percentile buckets, where the competition's "
+            "winner used clusters; its base uses clusters.",
+            "The paper does not say how the dynamic strategy divides its infosets. Here half are for the rest of the "
+            "game.",
+        ),
+        sheets=(table(r), shared.sizes(first), *([shared.bounds(first)] if first.bounds else [])),
+        pictures=() if picture is None else (picture,),
+        figures={"unit": "milli-big-blinds per hand", "paper": PAPER,
+                 "seeds": [{"strategies": each.strategies, "experts": each.experts,
+                            "tables": list(each.tables.values()), "copies": list(each.copies.values()),
+                            "course": each.course} for each in r]},
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    "gibson2011", TITLE, PaperPlan(starts=3), PaperPlan(starts=3, quick=True), lambda plan: [], gather, claims, page,
+    tables=("2",), ignores=("until", "iterations"), instead="--stage",
+    settings={"seconds of training on a GPU for each strategy of three players": SECONDS},
+)  # fmt: skip

@@ -1,0 +1,329 @@
+"""Strategies of two-player limit hold'em along their training: solved further and further, and measured on the way.
+
+A course is a strategy of one seed with all computations that it is made of. They stay in memory, on the GPU if there is
+one, so that a longer training goes on from a shorter one; `save_courses` writes checkpoints, from which another process
+goes on. Figures are in thousandths of a big blind a hand.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from kibitz.core.resources import cores
+from kibitz.forms.profile import Profile
+from kibitz.papers.holdem import form_within, score_in, unit_of
+from kibitz.poker.buckets.buckets import hand_buckets
+from kibitz.poker.rules.rules import Poker
+from kibitz.poker.sampled.form import ViewForm
+from kibitz.poker.stitching.experts import poker_of
+from kibitz.poker.whole.flops import SampledSweep, gains_by_opening
+from kibitz.poker.whole.profiles import against, node_strategy
+from kibitz.poker.whole.walk import Sweep
+from kibitz.solvers import Task, make
+from kibitz.solvers.checkpoints import SolverRun
+from kibitz.solvers.progress import RunState
+from kibitz.solvers.run import Stops, first_strategy, iterate, samples
+from kibitz.stitch import Expert
+from kibitz.stitch.columns import target_of
+from kibitz.stitch.targets import Solving, Stitching
+
+
+@dataclass(frozen=True)
+class CourseSetting:
+    """What is run. Plain data, so that a step's arguments can be written down."""
+
+    paper: str  # whose strategies these are, as `strategies_of` knows them
+    game: str
+    limits: tuple[int, ...]  # infosets of computations, as the paper's strategies need them
+    gap: float  # NashConv in the abstract game to which bases are solved, thousandths of a big blind
+    every: int  # on a sample every so many flops are gone through
+    deals: int  # of every match
+    folder: str  # of checkpoints
+    device: str
+
+    @property
+    def unit(self) -> float:
+        """Figures to a chip."""
+        return unit_of(self.game)
+
+
+@dataclass(frozen=True)
+class CourseRecipe:
+    """How a strategy is made. One of: buckets for the whole game; parts with buckets for each, solved together; experts
+    of parts on a base."""
+
+    solver: str = "pcs"
+    buckets: str = ""
+    last: bool = False  # the last strategy of the solver instead of the average
+    parts: str = ""
+    seats: str = ""  # whom experts freeze outside of their part: each or all; empty: parts are solved together
+    inside: Any = ""  # buckets of experts, by part
+    opponents: str | None = None
+    base: str = ""  # the strategy that experts stand on
+    base_steps: int = 0  # how far that is solved
+    only: int | None = None  # one expert alone, by its number
+
+
+@lru_cache(4)
+def rules_of(game: str) -> Poker:
+    """One object for all strategies of a game, which keeps the form of its last buckets."""
+    return poker_of(game)
+
+
+class Computation:
+    """A game that is being solved."""
+
+    def __init__(self, form: Any, solver: str, seed: int, path: Path) -> None:
+        self.form, self.seed = form, seed
+        first = None if samples(solver) else first_strategy(form, "random", seed)
+        self.solver = make(solver, Task(None, form, None, first, seed, cores()))
+        self.state = RunState(message=lambda text: None)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        resume = (path / "manifest.json").exists()
+        self._keeper = SolverRun(self.solver, form, self.state).keeper(path, math.inf, resume, seed)
+        self._saved = self.solver.iteration if resume else -1
+
+    def train(self, steps: int, until: float | None = None) -> None:
+        """To so many iterations in all, or to a NashConv."""
+        if until is not None and self.gap is not None and self.gap <= until:
+            return
+        iterate(self.solver, self.form, self.state, Stops(steps, until))
+        getattr(self.solver, "close", lambda: None)()  # of working space: others are to have it meanwhile
+        if self.state.interrupted:
+            raise KeyboardInterrupt
+
+    @property
+    def gap(self) -> float | None:
+        """NashConv as it is now, if that is known."""
+        history = self.state.history
+        known = bool(history) and history[-1].iteration == self.solver.iteration
+        return float(history[-1].nash_conv) if known else None
+
+    def profile(self, last: bool = False) -> Profile:
+        form, solver = self.form, self.solver
+        cfr: Any = getattr(solver, "cfr_state", None)
+        probabilities = cfr.probabilities(False) if last and cfr is not None else solver.probabilities()
+        meta = {"game": form.spec, "tree": form.tree_digest, "solver": solver.spec, "iterations": solver.iteration,
+                "seed": self.seed, "abstraction": form.abstraction, "size": form.points}  # fmt: skip
+        return Profile(form.infosets, probabilities, meta)
+
+    def save(self) -> None:
+        if self.solver.iteration > self._saved:
+            self._keeper.save()
+            self._saved = self.solver.iteration
+
+
+class HoldemCourse:
+    """A strategy of one seed, as far as it was trained."""
+
+    def __init__(
+        self, name: str, recipe: CourseRecipe, seed: int, setting: CourseSetting, base: Profile | None
+    ) -> None:
+        self.name, self.recipe, self.seed, self.setting, self.base = name, recipe, seed, setting, base
+        self.rules = rules_of(setting.game)
+        self._profile: tuple[int, Profile] | None = None
+
+    @cached_property
+    def target(self) -> Any:
+        """What experts are stitched onto, or parts are solved in."""
+        recipe = self.recipe
+        plan = Stitching("static", recipe.parts, recipe.seats, recipe.inside, None, recipe.opponents)
+        if not recipe.seats:
+            plan = Stitching("dynamic", recipe.parts, inside=recipe.inside)
+        return target_of(self.rules, self.base, plan, Solving(solver=recipe.solver, iterations=1,
+                                                              device=self.setting.device))  # fmt: skip
+
+    @cached_property
+    def every(self) -> list[Expert]:
+        """All experts of the parts; parts that are solved together are one."""
+        experts: list[Expert] = self.target.experts()
+        return experts
+
+    @property
+    def experts(self) -> list[Expert]:
+        """Those that are solved."""
+        return self.every if self.recipe.only is None else [self.every[self.recipe.only]]
+
+    @property
+    def folder(self) -> Path:
+        """Of checkpoints."""
+        return Path(self.setting.folder) / f"{self.name.replace('/', '-')}-{self.seed}"
+
+    @cached_property
+    def computations(self) -> list[Computation]:
+        recipe, setting, folder = self.recipe, self.setting, self.folder
+        if recipe.parts:
+            return [Computation(expert.game, recipe.solver, self.seed * len(self.every) + k,
+                                folder / f"{expert.file}.checkpoint")
+                    for k, expert in enumerate(self.every) if recipe.only in (None, k)]  # fmt: skip
+        form: Any
+        if samples(recipe.solver):
+            form = ViewForm(self.rules, [hand_buckets(self.rules.definition, recipe.buckets)], device=setting.device)
+        else:
+            form = form_within(self.rules, recipe.buckets, setting.device)
+        return [Computation(form, recipe.solver, self.seed, folder / "whole.checkpoint")]
+
+    @property
+    def samples(self) -> bool:
+        return samples(self.recipe.solver)
+
+    def advance(self, steps: int) -> None:
+        """Solve each computation to so many iterations; the bucket form stops at the gap of the setting. What was
+        solved further begins anew."""
+        if any(each.solver.iteration > steps for each in self.computations):
+            del self.computations
+            shutil.rmtree(self.folder, ignore_errors=True)
+        until = None if self.samples else self.setting.gap / self.setting.unit
+        for each in self.computations:
+            each.train(steps, until)
+
+    def train(self, steps: int) -> Profile:
+        """The strategy after so many iterations of each computation."""
+        if self._profile is None or self._profile[0] != steps:
+            self.advance(steps)
+            answers = [each.profile(self.recipe.last) for each in self.computations]
+            whole = answers[0] if not self.recipe.parts else self.target.join(self.experts, answers)
+            self._profile = steps, whole
+        return self._profile[1]
+
+    @property
+    def seconds(self) -> float:
+        """Of training, in all computations."""
+        return sum(each.state.seconds for each in self.computations)
+
+    @property
+    def largest(self) -> int:
+        """Trainable infosets of the largest computation."""
+        return max(int(getattr(each.form, "size", each.form.points)) for each in self.computations)
+
+    def gap(self, profile: Profile) -> float | None:
+        """NashConv in the abstract game, where all decisions go by the same buckets with perfect recall."""
+        if self.recipe.parts or self.recipe.last:
+            return None
+        only = self.computations[0]
+        if not self.samples:
+            return None if only.gap is None else only.gap * self.setting.unit
+        if not only.form.perfect_recall:
+            return None
+        form = form_within(self.rules, self.recipe.buckets, self.setting.device)
+        return float(form.measure(profile.probabilities).nash_conv) * self.setting.unit
+
+
+POINT, TRAIN, WHOLE = "points", "training", "all boards"  # names of runs
+OPENINGS, PAIR, MATCH = "gains by opening", "exact pairs", "matches"
+Recipes = Callable[[str, CourseSetting], CourseRecipe]
+_recipes: dict[str, Recipes] = {}
+_courses: dict[tuple[str, int, CourseSetting], HoldemCourse] = {}
+
+
+def strategies_of(paper: str, recipes: Recipes) -> None:
+    """Say how the strategies of a paper are made."""
+    _recipes[paper] = recipes
+
+
+def course(name: str, seed: int, setting: CourseSetting) -> HoldemCourse:
+    """A strategy of a seed, with its base: the one that this process has, or a new one."""
+    key = name, seed, setting
+    if key not in _courses:
+        recipe = _recipes[setting.paper](name, setting)
+        base = course(recipe.base, seed, setting).train(recipe.base_steps) if recipe.base else None
+        _courses[key] = HoldemCourse(name, recipe, seed, setting, base)
+    return _courses[key]
+
+
+def save_courses() -> None:
+    """Checkpoints of all that was trained in this process."""
+    for each in _courses.values():
+        for computation in each.__dict__.get("computations", ()):
+            computation.save()
+
+
+def forget_courses() -> None:
+    _courses.clear()
+
+
+# Steps: plain functions over plain arguments, of which the last are the fields of a CourseSetting
+
+
+def train(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
+    """Go on to so many iterations of each computation, and measure nothing."""
+    of = course(name, seed, CourseSetting(*fields))
+    of.advance(steps)
+    return {"name": of.name, "seed": of.seed, "steps": steps, "seconds": of.seconds}
+
+
+def sweep_of(profile: Profile, setting: CourseSetting, every: int = 1) -> Sweep:
+    rules = rules_of(setting.game)
+    both = (node_strategy(rules, profile),) * 2
+    return SampledSweep(rules, both, every, device=setting.device)
+
+
+def point(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
+    """A strategy after so many iterations: how it does on the sample of flops, and in its abstract game."""
+    of = course(name, seed, CourseSetting(*fields))
+    profile, setting, began = of.train(steps), of.setting, time.perf_counter()
+    sweep = sweep_of(profile, setting, setting.every)
+    best = sweep.best() * setting.unit
+    return {
+        "name": of.name, "seed": of.seed, "steps": steps, "solver": of.recipe.solver,
+        "done": [each.solver.iteration for each in of.computations], "seconds": of.seconds,
+        "best": best.tolist(), "exploitability": float(best.mean()), "value": sweep.value() * setting.unit,
+        "gap": of.gap(profile), "every": setting.every, "infosets": points_of(profile), "largest": of.largest,
+        "buckets": str(profile.meta.get("abstraction", "")), "measuring": time.perf_counter() - began,
+        "experts": [[e.name, list(e.keeps), e.buckets, e.size] for e in of.experts] if of.recipe.seats else [],
+    }  # fmt: skip
+
+
+def points_of(profile: Profile) -> int:
+    compact = profile.infosets.compact
+    assert compact is not None
+    form: Any = compact.form
+    return int(form.points) if hasattr(form, "points") else int(profile.infosets.seat_start[-1])
+
+
+def whole(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
+    """The exact exploitability of a strategy."""
+    of = course(name, seed, CourseSetting(*fields))
+    sweep = sweep_of(of.train(steps), of.setting)
+    best = sweep.best() * of.setting.unit
+    return {"name": of.name, "seed": of.seed, "steps": steps, "best": best.tolist(),
+            "exploitability": float(best.mean()), "on": sweep.known() or sweep.device.label}  # fmt: skip
+
+
+def openings(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
+    """What best responses gain after each way of betting before the flop, on the sample of flops."""
+    of = course(name, seed, CourseSetting(*fields))
+    gains = gains_by_opening(sweep_of(of.train(steps), of.setting, of.setting.every))
+    rows = [[each.opening, each.seat, each.reached, each.gain * of.setting.unit] for each in gains]
+    return {"name": of.name, "seed": of.seed, "steps": steps, "gains": rows}
+
+
+def pair(one: str, other: str, seed: int, steps: Sequence[int], *fields: Any) -> dict[str, Any]:
+    """What one strategy wins from another over all boards, the mean of both seats."""
+    setting = CourseSetting(*fields)
+    first, second = (course(name, seed, setting).train(to) for name, to in zip((one, other), steps, strict=True))
+    won = against(rules_of(setting.game), first, second, device=setting.device)
+    return {"one": one, "other": other, "seed": seed, "steps": list(steps), "mean": setting.unit * sum(won) / 2}
+
+
+def matched(one: str, other: str, seed: int, steps: Sequence[int], number: int, *fields: Any) -> dict[str, Any]:
+    """The same by a match of duplicate deals, with its 95% interval. number: of the match, which has deals of its
+    own."""
+    from kibitz.evaluate.match import match
+    from kibitz.play.agents import agent
+    from kibitz.solvers.machines import machine_of
+
+    setting = CourseSetting(*fields)
+    machine = machine_of(setting.game)
+    players = [agent(course(name, seed, setting).train(to), machine)
+               for name, to in zip((one, other), steps, strict=True)]  # fmt: skip
+    score = match(machine, *players, deals=setting.deals, seed=1000 * seed + number)
+    return {"one": one, "other": other, "seed": seed, "steps": list(steps), "deals": setting.deals,
+            **score_in(setting.unit, score)}  # fmt: skip

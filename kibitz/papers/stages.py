@@ -1,0 +1,112 @@
+"""Stages of the papers' large tables, by name, and the command that runs one: docs/plans/large_tables.md.
+
+    python -m kibitz.papers.stages --list
+    python -m kibitz.papers.stages --stage two-pilot --device gpu --seconds 530 --out results --work /tmp/work
+
+A command ends before --seconds are over, with checkpoints in --work, and the same command goes on. It needs NumPy and
+Numba, and CuPy for a GPU. Results in --known, such as those of earlier sessions, are not computed again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from kibitz.core.errors import KibitzError, SpecError
+from kibitz.papers import champions, gibson2011_large, gibson2011_three_large, holdem_course, waugh2009_large
+from kibitz.papers.ledger import Ledger, Stage, go_through, ledgers_in, origin
+from kibitz.poker.bucketed.device import Device
+
+RESULTS = "docs/large"  # of sessions so far
+
+
+def all_stages(quick: bool, work: str, device: str) -> dict[str, Stage]:
+    """By name, in the order of the plan."""
+    every = [*gibson2011_large.stages(gibson2011_large.setting_of(quick, work, device)),
+             *gibson2011_three_large.stages(quick, work, device),
+             *waugh2009_large.stages(waugh2009_large.setting_of(quick, work, device)),
+             *champions.stages(champions.setting_of(quick, work, device))]  # fmt: skip
+    return {stage.name: stage for stage in every}
+
+
+def named(name: str, every: dict[str, Stage]) -> list[str]:
+    """The stage of a name; or those of a table, such as two or three-0; or all."""
+    names = [each for each in every if name in (each, "all") or each.startswith(f"{name}-")]
+    if not names:
+        raise SpecError(f"there is no stage {name!r}: choose {', '.join(every)}, or all")
+    return names
+
+
+def run_stages(
+    name: str, out: Path, work: Path, device: str = "cpu", seconds: float | None = None, quick: bool = False,
+    known: Path | None = None, tell: Callable[[str], None] = print, also: Path | None = None,
+) -> bool:  # fmt: skip
+    """Go on with one stage after another; returns whether all are done."""
+    began = time.perf_counter()
+    for each in named(name, all_stages(quick, str(work), device)):
+        left = None if seconds is None else seconds - (time.perf_counter() - began)
+        if (left is not None and left <= 0) or not run_stage(
+            each, out, work, device, left, quick, known, tell, also
+        ):
+            return False
+    return True
+
+
+def run_stage(
+    name: str, out: Path, work: Path, device: str = "cpu", seconds: float | None = None, quick: bool = False,
+    known: Path | None = None, tell: Callable[[str], None] = print, also: Path | None = None,
+) -> bool:  # fmt: skip
+    """Go on with a stage; returns whether it is done."""
+    every = all_stages(quick, str(work), device)
+    began, label = time.perf_counter(), Device(device).label or "cpu"
+    out.mkdir(parents=True, exist_ok=True)
+    others = ledgers_in(known) if known is not None else []
+    ledger, done = Ledger(out / f"{name}.json", origin(label), others, str(work), also), False
+    if ledger.entries:
+        ledger.write()  # what earlier commands wrote, to the second copy too
+    try:
+        done = go_through(every[name], ledger, seconds, tell)
+    finally:
+        if not done:
+            mark = time.perf_counter()
+            holdem_course.save_courses()
+            tell(f"{name}: checkpoints in {time.perf_counter() - mark:.1f} s")
+    tell(f"{name}: {'complete' if done else 'to be continued'}, {time.perf_counter() - began:.0f} s")
+    return done
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m kibitz.papers.stages", description=__doc__.partition("\n")[0])
+    parser.add_argument("--list", action="store_true", help="the stages, with their steps and seconds on one H200")
+    parser.add_argument("--stage", action="append", default=[], help="one, or those of a table (two); or several")
+    parser.add_argument("--seconds", type=float, help="end before so many are over")
+    parser.add_argument("--out", type=Path, default=Path("results"), help="where results are written, STAGE.json")
+    parser.add_argument("--also", type=Path, help="a folder for a second copy of the results")
+    parser.add_argument("--known", type=Path, default=Path(RESULTS), help=f"results so far; default: {RESULTS}")
+    parser.add_argument("--work", type=Path, default=Path("work"), help="where checkpoints are kept")
+    parser.add_argument("--device", choices=("cpu", "gpu"), default="cpu")
+    parser.add_argument("--quick", action="store_true", help="a deck of 12 cards")
+    options = parser.parse_args(arguments)
+    try:
+        if options.list or not options.stage:
+            for stage in all_stages(options.quick, str(options.work), options.device).values():
+                print(f"{stage.name:16} {len(list(stage.steps())):3} steps {stage.expected:6.0f} s  {stage.about}")
+            return 0
+        began, done = time.perf_counter(), True
+        for name in options.stage:
+            left = None if options.seconds is None else options.seconds - (time.perf_counter() - began)
+            if left is not None and left <= 0:
+                return 1
+            done = run_stages(name, options.out, options.work, options.device, left, options.quick, options.known,
+                              lambda text: print(text, flush=True), options.also) and done  # fmt: skip
+    except KibitzError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 2
+    return 0 if done else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

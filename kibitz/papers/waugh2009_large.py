@@ -1,0 +1,175 @@
+"""[Waugh, Bard & Bowling 2009, Table 3] on a GPU: stages of docs/plans/large_tables.md, section 3, and their page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from pathlib import Path
+
+from kibitz.core.errors import ArtefactError, SpecError
+from kibitz.papers.claims import OURS, Claim
+from kibitz.papers.course_results import CourseResults, convergence, curves, results_of, wins_exactly
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.gibson2011_large import BOARD, ITERATION, LOOK, VALUE
+from kibitz.papers.holdem import arguments
+from kibitz.papers.holdem_course import (
+    PAIR,
+    POINT,
+    TRAIN,
+    CourseRecipe,
+    CourseSetting,
+    pair,
+    point,
+    strategies_of,
+    train,
+)
+from kibitz.papers.ledger import Stage
+from kibitz.papers.runs import Answers, Run
+from kibitz.papers.waugh2009_holdem import SOURCE, TITLE
+from kibitz.papers.waugh2009_strategies import BASE, FOURTEEN, GRAFTED, LARGEST, NAMES, PARTS, SMALLER, TWELVE, sizes_of
+from kibitz.report.figures import Heat, Sheet, Spread
+
+PAPER = "waugh2009"
+GAME, TINY = "poker(file=holdem.limit.2p)", "poker(file=holdem.limit.2p, ranks=4, suits=3)"
+# Infosets of the base, of the largest and each graft, and of percentile(14) and percentile(12).
+LIMITS, TINY_LIMITS = (2_000_000, 5_060_000, 219_561_272, 118_671_936), (30_000, 75_900, 100_000, 60_000)
+SEEDS = (0, 1, 2)
+SINGLE = (BASE, SMALLER, LARGEST)  # with imperfect recall
+POINTS, LOOKS = (17, 18), {FOURTEEN: (75, 300), TWELVE: (100, 400)}  # powers of two of boards; iterations
+TINY_POINTS, TINY_LOOKS = (3, 4), (5, 10)
+TIMES = {FOURTEEN: 24, TWELVE: 7}  # an iteration, by one of percentile(8)
+
+
+def setting_of(quick: bool, folder: str, device: str) -> CourseSetting:
+    if quick:
+        return CourseSetting(PAPER, TINY, TINY_LIMITS, 1.0, 2, 2_000, folder, device)
+    return CourseSetting(PAPER, GAME, LIMITS, 1.0, 16, 5_000_000, folder, device)
+
+
+def points(setting: CourseSetting, name: str) -> tuple[int, ...]:
+    """Iterations of each computation at which a strategy is measured."""
+    tiny = setting.game != GAME
+    if name in LOOKS:
+        return TINY_LOOKS if tiny else LOOKS[name]
+    return tuple(1 << power for power in (TINY_POINTS if tiny else POINTS))
+
+
+def recipe_of(name: str, setting: CourseSetting) -> CourseRecipe:
+    sizes = sizes_of(setting.game, *setting.limits)
+    if name == GRAFTED:
+        return CourseRecipe(parts=PARTS, seats="each", inside=sizes.grafts, opponents="base", base=BASE,
+                            base_steps=points(setting, BASE)[-1])  # fmt: skip
+    if name not in sizes.single:
+        raise SpecError(f"there is no strategy {name!r}")
+    return CourseRecipe("dcfr+" if name in LOOKS else "pcs", sizes.single[name])
+
+
+strategies_of(PAPER, recipe_of)
+
+
+def stages(setting: CourseSetting) -> Iterator[Stage]:
+    of, last = arguments(setting), {name: points(setting, name)[-1] for name in NAMES}
+
+    def course(name: str, seed: int) -> Run:
+        return Run(POINT, point, [(name, seed, n, *of) for n in points(setting, name)])
+
+    def pairs(seed: int, every: Sequence[tuple[str, str]]) -> Run:
+        return Run(PAIR, pair, [(a, b, seed, (last[a], last[b]), *of) for a, b in every])
+
+    for seed in SEEDS:
+        yield Stage(f"graft-{seed}", "imperfect recall: 20x8, 20x7, 20x32 and the grafted strategy, all pairs exactly",
+                    (*(course(name, seed) for name in (*SINGLE, GRAFTED)),
+                     pairs(seed, list(combinations((GRAFTED, *SINGLE), 2)))), seconds_of)  # fmt: skip
+    yield Stage("graft-recall", "12 and 14, exactly against the grafted strategy and 20x7",
+                (course(TWELVE, 0), course(FOURTEEN, 0),
+                 Run(TRAIN, train, [(name, 0, last[name], *of) for name in (BASE, SMALLER, GRAFTED)]),
+                 pairs(0, [(GRAFTED, TWELVE), (GRAFTED, FOURTEEN), (SMALLER, FOURTEEN)])), seconds_of)  # fmt: skip
+
+
+def seconds_of(run: Run, piece: int) -> float:
+    """Of a step on one H200, about."""
+    if run.name == PAIR:
+        return VALUE
+    name, _, steps, *_ = run.pieces[piece]
+    before = run.pieces[piece - 1][2] if piece and run.pieces[piece - 1][0] == name else 0
+    measuring = 0.0 if run.name == TRAIN else LOOK
+    if name in TIMES:
+        return measuring + float((steps - before) * ITERATION * TIMES[name])
+    return float(measuring + (8 if name == GRAFTED else 1) * (steps - before) * BOARD)
+
+
+# The page
+
+
+def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
+    r = results_of(Path(plan.results))
+    if not any(GRAFTED in key for key in r.pairs):
+        raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage graft-0)")
+    return r
+
+
+def claims(r: CourseResults) -> Iterator[Claim]:
+    """What the paper says of Table 3; claims that nothing was measured for are left out."""
+    tested = []
+    for name in NAMES[1:]:
+        even = "even the largest single strategy, " * (name == LARGEST)
+        tested.append(wins_exactly(f"the grafted strategy beats {even}{name}", SOURCE, r, GRAFTED, name))
+    tested.append(wins_exactly(f"{SMALLER} beats {FOURTEEN}, which it superseded", SOURCE, r, SMALLER, FOURTEEN))
+    tested.append(wins_exactly(f"{LARGEST} beats {BASE}", OURS, r, LARGEST, BASE))
+    yield from (claim for claim in tested if claim is not None)
+
+
+def won(r: CourseResults, one: str, other: str) -> Spread | None:
+    """What one wins from another, over seeds."""
+    same = [(a, each) for (a, b, _), each in sorted(r.pairs.items()) if {a, b} == {one, other}]
+    means = [each["mean"] * (1 if a == one else -1) for a, each in same]
+    return Spread(tuple(means)) if means else None
+
+
+def table(r: CourseResults) -> Sheet:
+    rows: list[tuple[str, ...]] = []
+    for one in NAMES:
+        cells = [won(r, one, other) for other in NAMES]
+        rows.append((one, *("" if cell is None else f"{cell.mean:.2f}" for cell in cells)))
+    return Sheet("Table 3: winnings of the row against the column, mb/h", ("strategy", *NAMES), rows,
+                 "Exactly, over all boards and both seats; the mean over random initialisations. Empty: not measured.",
+                 table=3)  # fmt: skip
+
+
+def by_seed(r: CourseResults) -> Sheet:
+    rows: list[tuple[str, ...]] = [
+        (f"{one} from {other}, seed {seed}", f"{each['mean']:.3f}")
+        for (one, other, seed), each in sorted(r.pairs.items()) if one in NAMES
+    ]  # fmt: skip
+    return Sheet("Exact winnings", ("who", "over all boards"), rows, "mb/h, the mean over both seats.")
+
+
+def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
+    mine = [name for name in NAMES if any(of == name for of, _ in r.points)]
+    matrix = [[0.0 if (cell := won(r, one, other)) is None else cell.mean for other in NAMES] for one in NAMES]
+    picture = curves(r, "grafts", "Limit hold'em: exploitability against training",
+                     (("sampled boards", (*SINGLE, GRAFTED)), ("bucket form", (TWELVE, FOURTEEN))))  # fmt: skip
+    return Page(
+        about=f"{GAME} with percentile E[HS²] buckets, as fixed in docs/plans/large_tables.md. There is a graft for "
+        f"each player and each of the parts r, cr, ccr and cccr, in computations of up to {LIMITS[1]:,} infosets; the "
+        "opponent plays the whole game with the base's buckets. 12 and 14 have the paper's number of buckets in each "
+        "round and perfect recall, and were solved by dcfr+ in the bucket form; all others by public chance sampling. "
+        f"A millibet (mb) is a thousandth of the small bet, which equals the big blind. On {' and '.join(r.made_on)}.",
+        departs=(
+            "Our copy of the paper lacks the figures of its table; each sentence about them is a claim here. We read "
+            "\"superseded\" as \"beats\".",
+            "The buckets of 20x8, 20x7 and 20x32 are described in another paper. Names are the paper's, for strategies "
+            "with the same role and the same ratio of sizes.",
+        ),
+        sheets=(table(r), by_seed(r), convergence(r, mine)),
+        pictures=(Heat("holdem", "Limit hold'em: winnings of the row against the column, mb/h", NAMES, matrix, "mb/h"),
+                  *([picture] if picture.panels else [])),
+        figures={"unit": "mb/h", "pairs": [each for key, each in r.pairs.items() if key[0] in NAMES],
+                 "points": [p for (of, _), some in r.points.items() if of in NAMES for p in some]},
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    "waugh2009", TITLE, PaperPlan(starts=3), PaperPlan(starts=3, quick=True), lambda plan: [], gather, claims, page,
+    tables=("3",), ignores=("until", "iterations"), instead="--stage",
+)  # fmt: skip

@@ -1,0 +1,155 @@
+"""Pages of the large tables from made-up results: every verdict, and what is missing."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+
+import pytest
+from typer.testing import CliRunner
+
+from kibitz.cli import app
+from kibitz.core.errors import ArtefactError
+from kibitz.papers import PaperPlan, table_alone
+from kibitz.papers import gibson2011_large as large
+from kibitz.papers import gibson2011_large_page as page
+from kibitz.papers import gibson2011_why as why
+from kibitz.papers import holdem_course as courses
+from kibitz.papers.course_results import results_of, widened
+from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES
+
+HEIGHT = {BASE: 310.0, DYNAMIC: 307.0, EACH: 301.0, ALL: 289.0, FINEST: 135.0}
+
+
+def entry(run, **answer):
+    return {"run": run, "arguments": [], "answer": answer, "seconds": 60.0, "when": "", "by": {"device": "a GPU"}}
+
+
+def made(folder, heights=HEIGHT, moved=0.1, seeds=(0, 1, 2), matches=True, tilt=5.0):
+    """moved: change of exploitability over the last doubling; tilt: by how much a later strategy beats an earlier."""
+    entries = []
+    for name, height in heights.items():
+        sampled = name not in (BASE, FINEST)
+        for seed in seeds:
+            for steps, below in ((100, 4 * moved), (200, moved), (400, 0.0)):
+                entries.append(entry(
+                    courses.POINT, name=name, seed=seed, steps=steps, done=[steps], seconds=1.0,
+                    exploitability=height - below + seed, value=0.5, best=[1.0, 2.0], gap=None if sampled else 0.7,
+                    solver="pcs" if sampled else "dcfr+", infosets=7, largest=6, buckets="b",
+                ))  # fmt: skip
+            entries.append(entry(courses.WHOLE, name=name, seed=seed, steps=400, exploitability=height + seed,
+                                 best=[1.0, 2.0]))  # fmt: skip
+            entries.append(entry(courses.OPENINGS, name=name, seed=seed, steps=400,
+                                 gains=[["cc", 0, 0.4, 10.0], ["rc", 1, 0.1, 3.0]]))  # fmt: skip
+            if name != BASE:
+                entries.append(entry(courses.PAIR, one=BASE, other=name, seed=seed, steps=[400, 400], mean=-tilt))
+    for one, other in combinations(NAMES, 2) if matches else ():
+        entries.append(entry(courses.MATCH, one=one, other=other, seed=0, steps=[400, 400], deals=100, mean=-tilt,
+                             error=1.0))  # fmt: skip
+    (folder / "some.json").write_text(json.dumps(entries))
+    return PaperPlan(starts=3, results=str(folder))
+
+
+def verdicts(plan):
+    return {claim.text: claim.verdict for claim in page.claims(page.gather(plan, {}))}
+
+
+def test_claims_hold(tmp_path):
+    found = verdicts(made(tmp_path))
+    assert found[f"{ALL} is less exploitable than {BASE}"] == "holds"
+    assert found[f"{ALL} is the least exploitable of those of one size"] == "holds"
+    assert found["the finest strategy is the least exploitable"] == "holds"
+    assert found[f"{DYNAMIC} earns more than {BASE}"] == "holds" and found[f"{ALL} wins from {BASE}"] == "holds"
+    assert found[f"{EACH} earns no more than {BASE}"] == "fails"
+    assert sum(claim.of_the_paper for claim in page.claims(page.gather(made(tmp_path), {}))) == page.CLAIMS
+
+
+def test_claims_fail(tmp_path):
+    found = verdicts(made(tmp_path, {**HEIGHT, ALL: 320.0}, tilt=-5.0))
+    assert found[f"{ALL} is less exploitable than {BASE}"] == "fails"
+    assert found[f"{ALL} is the least exploitable of those of one size"] == "fails"
+    assert found[f"{DYNAMIC} earns more than {BASE}"] == "fails" and found[f"{ALL} wins from {BASE}"] == "fails"
+
+
+def test_what_still_changes_decides_nothing(tmp_path):
+    plan = made(tmp_path, moved=6.0, tilt=0.1)
+    found = verdicts(plan)
+    assert found[f"{DYNAMIC} is less exploitable than {BASE}"] == "undecided"  # 3 apart, and both moved by 6
+    assert found[f"{ALL} is less exploitable than {BASE}"] == "holds"  # 21 apart
+    assert found[f"{DYNAMIC} earns more than {BASE}"] == "undecided"
+    report = page.EXPERIMENT.recompute(plan)
+    assert f"{DYNAMIC} (seed 0)" in report.about and f"{BASE} (seed 0)" not in report.about
+
+
+def test_the_page(tmp_path):
+    report = table_alone("gibson2011", "2 by stages").recompute(made(tmp_path))
+    sheets = {sheet.title: sheet for sheet in report.sheets}
+    row = next(row for row in sheets["Table 2, two players: milli-big-blinds per hand"].rows if row[0] == ALL)
+    assert row[3:] == ("290.00", "289.00, 290.00, 291.00", "288.82")
+    assert "a GPU" in report.about and "Not converged" not in report.about
+    last = sheets["Gains of best responses by the betting before the flop"].rows[-1]
+    assert last[:2] == ("all", "13.00")
+    assert [panel.title for panel in report.pictures[0].panels] == ["bucket form", "sampled boards"]
+    assert json.dumps(report.data())
+
+
+def test_what_is_missing(tmp_path):
+    plan = made(tmp_path, {BASE: 310.0, ALL: 289.0}, seeds=(0,), matches=False)
+    report = page.EXPERIMENT.recompute(plan)
+    cells = {row[0]: row for row in report.sheets[0].rows}
+    assert cells[ALL][1] == "not measured" and cells[EACH][3] == "not measured"
+    texts = [claim.text for claim in report.claims]
+    assert f"{ALL} is less exploitable than {BASE}" in texts and f"{EACH} is less exploitable than {BASE}" not in texts
+    assert "in one run" in report.claims[0].verdict_text
+    (tmp_path / "none").mkdir()
+    with pytest.raises(ArtefactError, match="no results"):
+        page.gather(PaperPlan(results=str(tmp_path / "none")), {})
+    assert results_of(tmp_path).converged(BASE, 0)
+
+
+def test_intervals_of_many_claims():
+    assert widened(1.0, 1) == pytest.approx(1.0)
+    assert widened(1.0, 12) == pytest.approx(2.865 / 1.960, rel=1e-3)
+
+
+def test_the_explanation(tmp_path):
+    """A cause is named if the difference goes away without it in three seeds."""
+    control = next(iter(large.FINER))
+    heights = {BASE: 300.0, ALL: 320.0, control: 301.0, f"{ALL}: r alone": 319.0, f"{ALL}: cr alone": 300.5,
+               large.SAMPLED: 300.1, "Base.cfr": 290.0}  # fmt: skip
+    plan = made(tmp_path, heights, matches=False)
+    report = table_alone("gibson2011", "why by stages").recompute(plan)
+    found = {each["name"]: each["verdict"] for each in report.figures["causes"]}
+    assert found == {"finer experts": "a cause", "r-expert": "a cause", "cr-expert": "not explained by it",
+                     "training on sampled boards": "not explained by it"}  # fmt: skip
+    assert report.figures["differences"] == {"0": 20.0, "1": 20.0, "2": 20.0}
+    held = {claim.text: claim.verdict for claim in report.claims}
+    assert held[f"equilibria of one abstraction differ by more than {ALL} and {BASE} do"] == "fails"
+    assert held[f"more training makes {BASE} more exploitable"] == "holds"
+    titles = [sheet.title for sheet in report.sheets]
+    assert titles[:3] == ["Causes", "Experts", "Equilibria of Base"] and json.dumps(report.data())
+    few = why.EXPERIMENT.recompute(made(tmp_path, heights, seeds=(0,), matches=False))
+    assert few.figures["causes"][0]["verdict"].startswith("likely: in 1 of 3")
+    (tmp_path / "some.json").write_text("[]")
+    with pytest.raises(ArtefactError, match="two-pilot"):
+        why.gather(plan, {})
+
+
+def test_from_the_command_line(tmp_path):
+    made(tmp_path)
+    out = ["--out", str(tmp_path / "report"), "--json"]
+
+    def run(*words):
+        return CliRunner().invoke(app, ["reproduce", *words, *out])
+
+    for words in (("--table", "2"), ("--table", "why")):
+        answer = run("gibson2011", *words, "--results", str(tmp_path))
+        assert answer.exit_code == 0, answer.output
+    assert "two-pilot" in run("gibson2011", "--stage", "list").output
+    for words, said in (
+        (("gibson2011", "--table", "1", "--results", str(tmp_path)), "--results is for"),
+        (("gibson2011", "--device", "gpu"), "give --stage too"),
+        (("gibson2011", "--stage", "none"), "there is no stage"),
+    ):
+        answer = run(*words)
+        assert answer.exit_code != 0 and said in str(answer.output) + str(answer.exception)

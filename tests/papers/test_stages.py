@@ -1,0 +1,156 @@
+"""Stages of the large tables: each from end to end on a small deck, stopped and resumed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from bucketed import FOUR_ROUNDS
+
+from kibitz.core.errors import ArtefactError, SpecError
+from kibitz.papers import PaperPlan, champions, holdem_course, ledger, stages
+from kibitz.papers import gibson2011_large as two
+from kibitz.papers import waugh2009_large as grafts
+from kibitz.papers.gibson2011_strategies import ALL, BASE, EACH
+from kibitz.papers.ledger import Ledger, Stage, go_through
+from kibitz.papers.runs import Run
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """Few bets and ten cards: a sweep takes a moment."""
+    path = tmp_path / "small.game"
+    path.write_text(next(iter(FOUR_ROUNDS.values())))
+    monkeypatch.setattr(two, "TINY", f"poker(file={path})")
+    monkeypatch.setattr(two, "TINY_LIMITS", (2_000, 6_000))
+    monkeypatch.setattr(grafts, "TINY", f"poker(file={path})")
+    monkeypatch.setattr(grafts, "TINY_LIMITS", (2_000, 5_060, 6_000, 4_000))
+    monkeypatch.setattr(champions, "TINY_BUCKETS", "percentile(3)")
+    monkeypatch.setattr(two, "EQUILIBRIA", (0, 1))
+    monkeypatch.setattr(two, "TINY_LOOKS", (5, 20))
+    holdem_course.forget_courses()
+    yield tmp_path
+    holdem_course.forget_courses()
+
+
+def done(name, folder, **how):
+    said = []
+    whole = stages.run_stage(name, folder / "out", folder / "work", quick=True, tell=said.append, **how)
+    return whole, json.loads((folder / "out" / f"{name}.json").read_text()), said
+
+
+def names(entries, run):
+    return [(e["answer"]["name"], e["answer"]["seed"], e["answer"]["steps"]) for e in entries if e["run"] == run]
+
+
+@pytest.mark.slow
+def test_every_stage(small):
+    """All stages of Table 2 for two players, one after another as in a session."""
+    every = {name: each for name, each in stages.all_stages(True, str(small / "work"), "cpu").items()
+             if name.startswith(("two", "why"))}  # fmt: skip
+    for name, stage in every.items():
+        if name[-1] in "12" and name[:-2] in ("two-stitched", "two-each", "two-finest", "why-experts"):
+            continue  # other seeds
+        whole, entries, _ = done(name, small, known=small / "out")
+        steps = len(list(stage.steps()))
+        assert whole and (len(entries) == steps or name != "two-pilot")
+        assert all(e["by"]["kibitz"] and e["seconds"] >= 0 for e in entries)
+    results = ledger.results_in(small / "out")
+    found = {(e["name"], e["seed"]) for e in results[holdem_course.POINT]}
+    assert {(BASE, 0), (BASE, 1), (ALL, 0), (EACH, 0), ("Base.cfr", 0), ("Base.cfr+ last", 0)} <= found
+    exact = {e["name"]: e["exploitability"] for e in results[holdem_course.WHOLE]}
+    assert all(value > 0 for value in exact.values()) and len(exact) == 6
+    assert len(results[holdem_course.MATCH]) == 10
+    points = [e for e in results[holdem_course.POINT] if e["name"] == two.SAMPLED]
+    assert [e["steps"] for e in points] == [8, 16, 32] and points[-1]["gap"] < points[0]["gap"]
+    assert all(e["gap"] is None for e in results[holdem_course.POINT] if e["name"] in (ALL, EACH))
+
+
+def test_grafts(small):
+    for name in ("graft-0", "graft-recall"):
+        assert done(name, small)[0]
+    report = grafts.EXPERIMENT.recompute(PaperPlan(starts=3, results=str(small / "out")))
+    assert sum(claim.of_the_paper for claim in report.claims) == 6 and len(report.figures["pairs"]) == 9
+    cells = {row[0]: row[1:] for row in report.sheets[0].rows}
+    assert all(cells["20x8 grafted"][1:]) and cells["12"][1] == ""
+    with pytest.raises(ArtefactError, match="graft-0"):
+        grafts.gather(PaperPlan(results=str(small)), {})
+
+
+def test_champions(small):
+    assert done("champions-0", small)[0]
+    report = champions.EXPERIMENT.recompute(PaperPlan(results=str(small / "out")))
+    assert [claim.text for claim in report.claims] == ["GS3 beats Base", f"GS3 beats {ALL}"]
+    cells = {row[0]: row for row in report.sheets[0].rows}
+    assert float(cells["GS3"][3]) == -float(cells[BASE][2]) and cells["Finest"][1] == "not measured"
+    with pytest.raises(ArtefactError, match="champions-0"):
+        champions.gather(PaperPlan(results=str(small)), {})
+
+
+def test_a_stage_that_is_stopped_goes_on(small):
+    """By another process, from checkpoints; what was written is not computed again."""
+    whole, first, said = done("two-pilot", small, seconds=1e-9)
+    assert not whole and len(first) == 1 and any("run it again" in text for text in said)
+    before, steps = first, len(list(stages.all_stages(True, str(small / "work"), "cpu")["two-pilot"].steps()))
+    while not whole:
+        holdem_course.forget_courses()  # as another process
+        whole, entries, _ = done("two-pilot", small, seconds=1e-9)
+        assert entries[: len(before)] == before and len(entries) == len(before) + 1
+        before = entries
+    assert len(before) == steps
+    holdem_course.forget_courses()
+    straight = done("two-pilot", small / "straight")[1]
+    for mine, other in zip(before, straight, strict=True):
+        if mine["run"] != holdem_course.OPENINGS:
+            assert mine["answer"]["exploitability"] == pytest.approx(other["answer"]["exploitability"], rel=1e-6)
+
+
+def test_what_earlier_sessions_found_is_known(small):
+    done("two-pilot", small)
+    (small / "docs").mkdir()
+    (small / "out" / "two-pilot.json").rename(small / "docs" / "two-pilot.json")
+    _, entries, _ = done("two-stitched-0", small, known=small / "docs")
+    exact = names(entries, holdem_course.WHOLE)
+    assert (BASE, 0, 20) not in exact and (ALL, 0, 32) in exact
+
+
+def test_seconds_of_the_plan():
+    """No step takes longer than a command may, and no stage longer than a session."""
+    every = stages.all_stages(False, "work", "gpu")
+    for name, stage in every.items():
+        assert max(needs for *_, needs in stage.steps()) < 520, name
+        assert stage.expected < 1510, (name, stage.expected)
+
+
+def test_ledgers(tmp_path):
+    calls = []
+
+    def work(n):
+        calls.append(n)
+        if n == 3:
+            raise RuntimeError("killed")
+        return {"n": n}
+
+    stage = Stage("some", "", (Run("work", work, [(1,), (2,), (3,)]),), lambda run, piece: 10.0)
+    with pytest.raises(RuntimeError):
+        go_through(stage, Ledger(tmp_path / "some.json"))
+    with pytest.raises(RuntimeError):
+        go_through(stage, Ledger(tmp_path / "some.json"))
+    assert calls == [1, 2, 3, 3]
+    again = Ledger(tmp_path / "some.json")
+    assert [entry["answer"] for entry in again.entries] == [{"n": 1}, {"n": 2}]
+    assert ledger.results_in(tmp_path)["work"][1]["n"] == 2
+    (tmp_path / "bad.json").write_text("[1]")
+    with pytest.raises(ArtefactError, match="not a file of results"):
+        ledger.results_in(tmp_path)
+    assert stage.expected == 30.0
+
+
+def test_the_command(small, capsys):
+    assert stages.main(["--list"]) == 0 and "two-stitched-2" in capsys.readouterr().out
+    assert stages.main(["--stage", "none", "--quick"]) == 2 and "there is no stage" in capsys.readouterr().err
+    folders = {f"--{name}": str(small / name) for name in ("out", "work", "known", "also")}
+    assert stages.main(["--stage", "two-finest-0", "--quick", *(x for each in folders.items() for x in each)]) == 0
+    assert (small / "also" / "two-finest-0.json").read_text() == (small / "out" / "two-finest-0.json").read_text()
+    with pytest.raises(SpecError):
+        two.recipe_of("no such strategy", two.setting_of(True, "", "cpu"))
