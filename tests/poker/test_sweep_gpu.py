@@ -69,7 +69,7 @@ def packer_on_cores(sweeps):
     sources = [source for sweep in sweeps for source in sweep.sources]
     first = sweeps[0]
     levels = range(first.begin, first.last + 1)
-    return PackerOnCores(first.boards, first.hole, levels, sources, Device("cpu"), first.dtype.itemsize)
+    return PackerOnCores(first.boards, first.hole, levels, sources, Device("cpu"), first.dtype.itemsize, first.shards)
 
 
 class OnCores(Shards):

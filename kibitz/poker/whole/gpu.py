@@ -271,7 +271,7 @@ def packer_of(sweeps: Sequence[Any], device: Device) -> BoardPacker:
     first = sweeps[0]
     sources = [source for sweep in sweeps for source in sweep.sources]
     levels = range(first.begin, first.last + 1)
-    return BoardPacker(first.boards, first.hole, levels, sources, device, first.dtype.itemsize)
+    return BoardPacker(first.boards, first.hole, levels, sources, device, first.dtype.itemsize, first.shards)
 
 
 def fitting(shards: Sequence[Shards]) -> int:

@@ -53,16 +53,17 @@ class ReadyHands:
 class BoardPacker:
     """Makes shards ready, and puts the work on them into one line. Several threads may ask: they prepare side by side.
 
-    sources: of row numbers, of all sweeps. itemsize: bytes of a value.
+    sources: of row numbers, of all sweeps. itemsize: bytes of a value. shards: those of the sweeps; default: all.
     """
 
     def __init__(
-        self, boards: Boards, hole: int, levels: range, sources: Sequence[Source], device: Device, itemsize: int = 4
-    ) -> None:
+        self, boards: Boards, hole: int, levels: range, sources: Sequence[Source], device: Device, itemsize: int = 4,
+        shards: list[list[slice]] | None = None,
+    ) -> None:  # fmt: skip
         self.boards, self.hole, self.levels, self.device = boards, hole, levels, device
         self.card_bytes = card_bytes(itemsize)
         self.sources = list({source.digest: source for source in sources if source is not None}.values())
-        self.shards = shards_of(boards)
+        self.shards = shards_of(boards) if shards is None else shards
         self.xp = device.xp
         self._lock, self._threads = threading.Lock(), threading.local()
         self._stream: Any = None
