@@ -1,0 +1,61 @@
+"""Functions of a module, as pieces of work are: nodes of a cluster import them by name."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+from kibitz.core import store
+from kibitz.core.artefacts import located
+from kibitz.core.errors import GameError
+
+
+def square(x):
+    return x * x
+
+
+def slow_square(x, seconds):
+    time.sleep(seconds)
+    return x * x
+
+
+def who(x):
+    """The process that does a piece, and its cores."""
+    time.sleep(0.2)
+    return os.getpid(), os.environ.get("KIBITZ_CORES"), os.environ.get("KIBITZ_ON"), platform.node()
+
+
+def refuse(x):
+    raise GameError(f"{x} is refused")
+
+
+def fail(x):
+    raise RuntimeError(f"{x} failed")
+
+
+def dies_once(folder, x):
+    """Its process is killed the first time."""
+    mark = Path(folder) / str(x)
+    if not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return x * x
+
+
+def total(array, x):
+    """Of a shared array, and whether it is a copy of one's own."""
+    return float(array.sum()) + x, bool(array.flags.owndata)
+
+
+def read(artefact):
+    where = located(artefact)
+    return str(where), float(store.load(where, mmap=True).arrays["x"].sum())
+
+
+def large(n):
+    return np.zeros(n, np.uint8)
