@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+import random
+import signal
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -49,17 +52,37 @@ def three_nodes() -> Iterator[Any]:
         pool.close()
 
 
-def workers_of(name: str = "work_out") -> list[int]:
-    """Processes of Ray that work on a piece now."""
+def workers_of(address: str) -> list[int]:
+    """Processes of a cluster that work on a piece now: children of its raylets."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            text = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if text.startswith(f"ray::{name}"):
-            found.append(int(path.parent.name))
+        with suppress(OSError, IndexError):
+            if path.read_bytes().startswith(b"ray::work_out"):
+                parent = path.with_name("stat").read_text().rpartition(")")[2].split()[1]
+                if address.encode() in Path(f"/proc/{parent}/cmdline").read_bytes():
+                    found.append(int(path.parent.name))
     return found
+
+
+@contextmanager
+def kills(address: str, times: int = 10) -> Iterator[list[int]]:
+    """Meanwhile workers that are at a piece are killed at random moments; gives the list of those that were."""
+    draw, killed, stop = random.Random(1), list[int](), threading.Event()
+
+    def work() -> None:
+        while len(killed) < times and not stop.wait(draw.uniform(0.0, 0.1)):
+            for pid in draw.sample(found := workers_of(address), min(1, len(found))):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+
+    killer = threading.Thread(target=work)
+    killer.start()
+    try:
+        yield killed
+    finally:
+        stop.set()
+        killer.join()
 
 
 def until(true: Any, seconds: float = 30.0) -> None:

@@ -97,6 +97,17 @@ def _write(copy: Path, files: Files) -> None:
     store.load(copy, mmap=True)  # every byte is what was written, or it is an ArtefactError
 
 
+def made_artefact(name: str, save: Callable[[Path], None]) -> Path:
+    """An artefact in the cache, to be shared: saved now unless it is there. name: says what is in it."""
+    from kibitz.core.jit import cache_home
+
+    path = cache_home() / "artefacts" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if _digest(path) is None:
+        save(path)
+    return path
+
+
 def files_of(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The files of an artefact as arrays of bytes, mapped."""
     folder = Path(path)

@@ -263,9 +263,11 @@ class Sweep:
 
             return fill
 
+        from kibitz.poker.whole.shards import on_nodes
+
         about = f"what answers to a strategy win on all boards of {self.game.spec}"
         return Recipe(f"sweep-{content.hexdigest()[:20]}", about, VERSION, {"total": ("<i8", shape)}, len(self.shards),
-                      make, work, sums=True, by=self.device.label)  # fmt: skip
+                      make, work, sums=True, by=self.device.label, far=on_nodes(self, seats, mode))  # fmt: skip
 
 
 def flat(vectors: NDArray[Any]) -> NDArray[Any]:
