@@ -18,7 +18,7 @@ from kibitz.cli.common import (
     saved_game,
     telling,
 )
-from kibitz.cli.options import Device, SavedGame, flag, number, option
+from kibitz.cli.options import Device, On, SavedGame, flag, number, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError, KibitzError, SolverError
 
@@ -41,6 +41,7 @@ def evaluate(
     whole: Annotated[bool, flag("--whole", WHOLE_HELP)] = False,
     value: Annotated[bool, flag("--value", "With --whole: also compute the value; 50% more time.")] = False,
     device: Device = "cpu",
+    on: On = None,
     json: Json = False,
 ) -> None:
     """Measure the exploitability of a strategy.

@@ -91,11 +91,14 @@ class RayPool:
         self._paths: dict[str, str] = {}  # of artefacts, by sha256
         self._sent: dict[str, list[Any]] = {}  # what nodes have asked for: sha256 -> [reference to its files]
         self._mine = not ray.is_initialized()
-        if self._mine:
-            self._begin(on)
+        self._begun = False
         self._remote = ray.remote(work_out)
+        if on != "ray":  # one of our own is started when the first piece comes: that takes seconds
+            self._begin(on)
 
     def _begin(self, on: str) -> None:
+        if self._begun or not self._mine:
+            return
         # A Ray of our own tells nobody of itself; its lines are for those who look into Ray's logs.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
@@ -111,12 +114,18 @@ class RayPool:
         except Exception as error:  # Ray has many: no such host, another version, no answer in time
             says = " ".join(str(error).split()) or type(error).__name__
             raise SolverError(f"--on {on}: there is no Ray cluster to work on: {says:.300}") from None
+        self._begun = True
+        # Ray prints a paragraph, to the output, whenever it does a piece again; its logs have that too.
+        inside = getattr(getattr(self._ray, "_private", None), "worker", None)
+        if hasattr(inside, "print_to_stdstream"):
+            inside.print_to_stdstream = _unheard
 
     def close(self) -> None:
         """Leave the cluster; one that was started here is stopped."""
         self._sent.clear()
-        if self._mine and self._ray.is_initialized():
+        if self._begun:
             self._ray.shutdown()
+            self._begun = False
 
     def artefact(self, path: str | os.PathLike[str]) -> SharedArtefact:
         """The name of a saved artefact in the arguments of pieces. Nodes that do not see it get it once."""
@@ -135,6 +144,7 @@ class RayPool:
             raise SolverError(
                 f"--on {self.name}: {function.__qualname__} is not a function of a module that nodes have"
             )
+        self._begin(self.name)
         self._check_room(pieces)
         left, waiting = Remaining([piece.cost for piece in pieces]), dict[Any, int]()
         queue = by_cost(pieces)[::-1]  # the next one last
@@ -225,6 +235,10 @@ class RayPool:
         except (of.RaySystemError, ConnectionError) as error:
             raise SolverError(f"--on {self.name}: the connection to the cluster is lost; the same command continues "
                               f"from what is saved: {' '.join(str(error).split()):.200}") from None  # fmt: skip
+
+
+def _unheard(*lines: Any, **options: Any) -> None:
+    """Lines that nobody reads."""
 
 
 def _need(count: float, memory: float, gpus: float) -> str:
