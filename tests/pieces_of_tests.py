@@ -59,3 +59,26 @@ def read(artefact):
 
 def large(n):
     return np.zeros(n, np.uint8)
+
+
+def slow_piece(seconds, piece):
+    """What a piece adds to a table, after a while."""
+    time.sleep(seconds)
+    return np.arange(100, dtype=np.int64) * (piece + 1)
+
+
+def slow_table(seconds, pieces):
+    """The recipe of a table whose pieces take long."""
+    from kibitz.cards.tables import NodePieces, Recipe
+
+    def make(arrays, lock):
+        def fill(piece):
+            return lambda: add(arrays, slow_piece(0.0, piece))
+
+        return fill
+
+    def add(arrays, answer):
+        arrays["total"] += answer
+
+    far = NodePieces(slow_piece, lambda executor: (seconds,), add)
+    return Recipe("slow", "a test", 1, {"total": ("<i8", (100,))}, pieces, make, 10.0, sums=True, far=far)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
 import pytest
+import ray_nodes
 from bucketed import random_buckets, rules
-from ray_nodes import kills, three_nodes
+from pieces_of_tests import slow_table
+from ray_nodes import cluster_of, kills, three_nodes, until
 from test_sweep import random_profile
 
 from kibitz.cards import recipes, tables
@@ -93,3 +98,52 @@ def test_workers_killed_in_the_middle(made, three_nodes, what):
     with kills(three_nodes.name) as killed:
         assert made(recipe, "ray") == expected
     assert killed
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from kibitz.cards import tables
+from kibitz.core.executor import executing
+from pieces_of_tests import slow_table
+
+home, on = sys.argv[1:]
+tables.home = lambda: Path(home)
+with executing(on):
+    tables.build(slow_table(0.15, 40), tell=lambda recipe, done, of: print(done, flush=True), every=0.2)
+"""
+
+
+def test_a_driver_that_is_killed_goes_on_where_it_was(made, three_nodes, tmp_path):
+    """What nodes had answered is read from the part on disk, and the table is that of one machine."""
+    expected = made(slow_table(0.0, 40), "local")
+    home = tmp_path / "killed"
+    paths = {"PYTHONPATH": os.pathsep.join(map(str, (ray_nodes.HERE.parent, ray_nodes.HERE)))}
+    command = [sys.executable, "-c", DRIVER, str(home), three_nodes.name]
+    with subprocess.Popen(command, env={**os.environ, **paths}, stdout=subprocess.DEVNULL) as driver:
+        until((home / "slow.part" / "manifest.json").exists, 60)
+        driver.kill()
+    assert not (home / "slow").exists()
+    again = subprocess.run(command, env={**os.environ, **paths}, stdout=subprocess.PIPE, text=True, check=True)
+    counts = [int(line) for line in again.stdout.split()]
+    assert 0 < counts[0] < 40 and counts[-1] == 40
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "home", lambda: home)
+        found = tables.whole(slow_table(0.0, 40))
+    assert {name: array.tobytes() for name, array in found.items()} == expected
+
+
+@pytest.mark.slow
+def test_a_node_removed_and_one_added(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "home", lambda: tmp_path)
+    with cluster_of(2) as cluster, executing(cluster.address):
+        nodes, heard = list(cluster.worker_nodes), []
+
+        def tell(recipe, done, of):
+            if done >= 3 and not heard:
+                heard.append(done)
+                cluster.remove_node(nodes[0], allow_graceful=False)
+                cluster.add_node(num_cpus=1, object_store_memory=ray_nodes.STORE)
+
+        assert tables.build(slow_table(0.3, 30), tell=tell)
+        assert heard and tables.whole(slow_table(0.0, 30))["total"].tolist() == [k * 465 for k in range(100)]
