@@ -221,8 +221,8 @@ def _add(arrays: Arrays, sums: Any) -> None:
         array += sums[name]
 
 
-def _put(arrays: Arrays, found: Any) -> None:
-    rows, values = found
+def _put(arrays: Arrays, answer: Any) -> None:
+    rows, values = answer
     for name, array in arrays.items():
         array[rows] = values[name]
 

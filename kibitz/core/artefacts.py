@@ -42,10 +42,10 @@ class Absent(Exception):
 
 def shared_artefact(path: str | os.PathLike[str]) -> SharedArtefact:
     """The name of an artefact on disk."""
-    found = _digest(Path(path))
-    if found is None:
+    digest = _digest(Path(path))
+    if digest is None:
         raise ArtefactError(f"no saved artefact at {path}")
-    return SharedArtefact(str(Path(path).resolve()), found)
+    return SharedArtefact(str(Path(path).resolve()), digest)
 
 
 def _digest(path: Path) -> str | None:

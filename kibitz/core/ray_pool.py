@@ -160,12 +160,12 @@ class RayPool:
                     if time.monotonic() > looked + POLL:  # nodes come and go
                         most, looked = self._width(), time.monotonic()
                     for reference in ready:
-                        found, k = self._ray.get(reference), waiting.pop(reference)
-                        if found[0] == ABSENT:
-                            self._send(found[1])
+                        reply, k = self._ray.get(reference), waiting.pop(reference)
+                        if reply[0] == ABSENT:
+                            self._send(reply[1])
                             queue.append(k)
                             continue
-                        answer = self._answer(found)
+                        answer = self._answer(reply)
                         told = left.add(k)
                         yield k, answer
                         if on_progress is not None:
@@ -189,8 +189,8 @@ class RayPool:
         if sha256 not in self._sent:
             self._sent = {**self._sent, sha256: [self._ray.put(files_of(self._paths[sha256]))]}
 
-    def _answer(self, found: tuple[Any, ...]) -> Any:
-        kind, *rest = found
+    def _answer(self, reply: tuple[Any, ...]) -> Any:
+        kind, *rest = reply
         if kind == DONE:
             return rest[0]
         if kind == OTHER:

@@ -138,10 +138,10 @@ def counted_piece(named: SharedArtefact, piece: int) -> tuple[Ints, NDArray[Any]
     return used, *_counted(buckets, shard, bucket, order, tie, len(used))
 
 
-def _spread(arrays: Arrays, found: Any) -> None:
+def _spread(arrays: Arrays, answer: Any) -> None:
     from kibitz.poker.buckets.kernels import joint as kernels
 
-    used, wins, meets = (np.array(each) for each in found)  # what Ray maps is read-only, of another type to kernels
+    used, wins, meets = (np.array(each) for each in answer)  # what Ray maps is read-only, of another type to kernels
     kernels.spread(wins, used, 0, len(used), arrays["wins"])
     kernels.spread(meets, used, 0, len(used), arrays["meets"])
 
