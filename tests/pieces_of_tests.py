@@ -82,3 +82,18 @@ def slow_table(seconds, pieces):
 
     far = NodePieces(slow_piece, lambda executor: (seconds,), add)
     return Recipe("slow", "a test", 1, {"total": ("<i8", (100,))}, pieces, make, 10.0, sums=True, far=far)
+
+
+def mapped(artefact, seconds):
+    """Bytes of a mapped artefact that are resident here, and this process's share of them while others map it too."""
+    where = located(artefact)
+    array = store.load(where, mmap=True).arrays["x"]
+    total = float(array.sum())
+    time.sleep(seconds)
+    sizes, here = {"Rss": 0, "Pss": 0}, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if "-" in line.split(" ")[0] and not line.split(" ")[0].endswith(":"):
+            here = str(where) in line
+        elif here and line.startswith(("Rss:", "Pss:")):
+            sizes[line[:3]] += int(line.split()[1]) * 1024
+    return total, os.getpid(), sizes["Rss"], sizes["Pss"]

@@ -285,10 +285,10 @@ def _wave(
     def work() -> None:
         failed: BaseException | None = None
         try:
-            for k, put in answers or ():
+            for number, put in answers or ():
                 with lock:
                     put()
-                    done[k] = True
+                    done[number] = True
                 if stop.is_set():
                     break
             while answers is None and not stop.is_set():

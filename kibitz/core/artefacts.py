@@ -93,7 +93,7 @@ def _write(copy: Path, files: Files) -> None:
     for name in sorted(files, key=lambda name: name == MANIFEST):
         if Path(name).name != name:
             raise ArtefactError(f"{name!r:.80} is not a file of an artefact")
-        (copy / name).write_bytes(memoryview(files[name]))
+        np.asarray(files[name]).tofile(copy / name)
     store.load(copy, mmap=True)  # every byte is what was written, or it is an ArtefactError
 
 

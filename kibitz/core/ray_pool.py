@@ -12,6 +12,7 @@ import hashlib
 import logging
 import os
 import platform
+import socket
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,7 @@ from kibitz.core.resources import CORES, ON, cores
 
 RETRIES = 20  # times that a piece is done again because its worker or node was lost
 AHEAD = 2  # pieces that are begun or wait, for each core of the cluster
+PATIENCE = 10.0  # seconds for a cluster to answer
 POLL = 2.0  # seconds between looks at how many cores the cluster has
 LIBRARIES = ("numpy", "numba", "scipy")
 DONE, REFUSED, FAILED, ABSENT, OTHER = "done", "refused", "failed", "absent", "other version"
@@ -108,6 +110,7 @@ class RayPool:
             if on == "ray":
                 self._ray.init("local", num_cpus=cores(), include_dashboard=False, **options)
             else:
+                _answers(on)
                 self._ray.init(on, **options)
         except KeyboardInterrupt:
             raise
@@ -116,7 +119,7 @@ class RayPool:
             raise SolverError(f"--on {on}: there is no Ray cluster to work on: {says:.300}") from None
         self._begun = True
         # Ray prints a paragraph, to the output, whenever it does a piece again; its logs have that too.
-        inside = getattr(getattr(self._ray, "_private", None), "worker", None)
+        inside: Any = getattr(getattr(self._ray, "_private", None), "worker", None)
         if hasattr(inside, "print_to_stdstream"):
             inside.print_to_stdstream = _unheard
 
@@ -235,6 +238,13 @@ class RayPool:
         except (of.RaySystemError, ConnectionError) as error:
             raise SolverError(f"--on {self.name}: the connection to the cluster is lost; the same command continues "
                               f"from what is saved: {' '.join(str(error).split()):.200}") from None  # fmt: skip
+
+
+def _answers(on: str) -> None:
+    """Raise an OSError where nobody listens: Ray would try for minutes."""
+    host, _, port = on.removeprefix("ray://").rpartition(":")
+    if host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()
 
 
 def _unheard(*lines: Any, **options: Any) -> None:

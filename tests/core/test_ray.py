@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pieces_of_tests as work
 import pytest
-from ray_nodes import three_nodes
+from ray_nodes import HERE, cluster_of, three_nodes
 
 ray = pytest.importorskip("ray")
 __all__ = ["three_nodes"]
@@ -19,6 +19,47 @@ from kibitz.core.artefacts import SharedArtefact  # noqa: E402
 from kibitz.core.errors import SolverError  # noqa: E402
 from kibitz.core.executor import executing, executor_of  # noqa: E402
 from kibitz.core.pieces import Piece  # noqa: E402
+
+# A cluster of its own for each: they come before the one that other tests share
+
+
+def test_a_cluster_that_is_not_there_is_a_sentence():
+    with pytest.raises(SolverError, match="there is no Ray cluster to work on"):
+        executor_of("127.0.0.1:1")
+
+
+@pytest.mark.slow
+def test_pieces_of_a_node_share_one_copy(tmp_path):
+    """Eight at once, on a node that does not see the path: the artefact is in memory once."""
+    store.save(tmp_path / "base", "profile", {"x": np.ones(4_000_000)}, {})
+    with cluster_of(1, num_cpus=8) as cluster, executing(cluster.address) as pool:
+        hidden = SharedArtefact("/nowhere", pool.artefact(tmp_path / "base").sha256)
+        list(pool.map(work.mapped, [Piece((hidden, 0.0)) for _ in range(16)]))  # workers are started
+        answers = [answer for _, answer in pool.map(work.mapped, [Piece((hidden, 3.0)) for _ in range(8)])]
+    assert {total for total, *_ in answers} == {4e6} and len({pid for _, pid, *_ in answers}) == 8
+    assert all(resident > 31e6 for *_, resident, _ in answers)
+    assert sum(share for *_, share in answers) < 2 * 32e6  # eight copies are 256e6; they do not look at one moment
+
+
+@pytest.mark.slow
+def test_a_store_and_a_disk_that_are_full():
+    """A real one: a disk that Ray takes for full, and more than memory holds."""
+    full = {"_system_config": {"local_fs_capacity_threshold": 0.0}}
+    with (
+        cluster_of(1, **full) as cluster,
+        executing(cluster.address) as pool,
+        pytest.raises(SolverError, match="object store is full, in memory and on disk"),
+    ):
+        list(pool.map(work.total, [Piece((1,))], shared=(np.ones(40_000_000),)))
+
+
+@pytest.mark.slow
+def test_a_ray_of_our_own(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (HERE.parent, HERE))))
+    with executing("ray") as pool:
+        assert not ray.is_initialized()  # it is started for the first piece
+        assert sorted(pool.map(work.square, [Piece((x,)) for x in range(5)])) == [(x, x * x) for x in range(5)]
+    assert not ray.is_initialized()
 
 
 @pytest.fixture(scope="module")
@@ -97,13 +138,6 @@ def test_artefacts_go_to_nodes_that_do_not_see_them(pool, tmp_path):
     assert {total for _, total in found} == {499500.0}
     (where,) = {where for where, _ in found}  # one copy, of all workers of a node
     assert where.endswith(f"artefacts/{named.sha256}")
-
-
-def test_a_cluster_that_is_not_there_is_a_sentence():
-    if ray.is_initialized():
-        pytest.skip("this process is in a cluster already")
-    with pytest.raises(SolverError, match="there is no Ray cluster to work on"):
-        executor_of("127.0.0.1:1")
 
 
 def test_a_full_store_is_a_sentence(pool, monkeypatch):
