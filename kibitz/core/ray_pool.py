@@ -116,7 +116,9 @@ class RayPool:
             raise
         except Exception as error:  # Ray has many: no such host, another version, no answer in time
             says = " ".join(str(error).split()) or type(error).__name__
-            raise SolverError(f"--on {on}: there is no Ray cluster to work on: {says:.300}") from None
+            unset = on != "ray" and not os.environ.get("RAY_AUTH_MODE")
+            token = " (if it has a token: RAY_AUTH_MODE=token)" * unset
+            raise SolverError(f"--on {on}: there is no Ray cluster to work on{token}: {says:.300}") from None
         self._begun = True
         # Ray prints a paragraph, to the output, whenever it does a piece again; its logs have that too.
         inside: Any = getattr(getattr(self._ray, "_private", None), "worker", None)
