@@ -233,7 +233,7 @@ class RayPool:
         except (of.WorkerCrashedError, of.NodeDiedError, of.ObjectLostError) as error:
             raise SolverError(f"--on {self.name}: a piece lost its worker {RETRIES} times and was given up; Ray says: "
                               f"{' '.join(str(error).split()):.200}") from None  # fmt: skip
-        except of.RayTaskError as error:  # before our code ran: it is not there
+        except (of.RayTaskError, ImportError) as error:  # before our code ran: it is not there
             last = str(error).strip().splitlines()[-1]
             raise SolverError(f"--on {self.name}: a node cannot run kibitz; install it there, as on this machine: "
                               f"{last:.200}") from None  # fmt: skip
