@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kibitz import cards, stitch
     from kibitz.commands import abstract, export, info, phases, show, tournament
     from kibitz.core.errors import Interrupted, KibitzError
+    from kibitz.core.executor import executing
     from kibitz.evaluate import best_response, exploitability, nash_conv, value
     from kibitz.evaluate.crosstable import crosstable
     from kibitz.evaluate.difference import diff
@@ -63,6 +64,7 @@ __all__ = [
     "check",
     "crosstable",
     "diff",
+    "executing",
     "exploitability",
     "export",
     "game",
@@ -89,6 +91,7 @@ __all__ = [
 _NAMES = {
     "kibitz.commands": ("abstract", "export", "info", "phases", "show", "tournament"),
     "kibitz.core.errors": ("Interrupted", "KibitzError"),
+    "kibitz.core.executor": ("executing",),
     "kibitz.evaluate": ("best_response", "exploitability", "nash_conv", "value"),
     "kibitz.evaluate.crosstable": ("crosstable",),
     "kibitz.evaluate.difference": ("diff",),

@@ -119,6 +119,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 WANTED = {
     "browser|playwright": "a browser (apt-get install chromium)",
     "GPU": "a GPU (pip install cupy-cuda12x)",
+    "'ray'": "Ray (pip install -e '.[ray]')",
     "pygambit|highspy|is not installed|needs cvxpy": "other solvers (pip install -e '.[peers,pdlp]')",
     "KIBITZ_ACPC_SERVER": "the ACPC server (tests/poker/test_acpc_reference.py)",
     "table of three hands": "the table of three hands (kibitz poker cards build)",

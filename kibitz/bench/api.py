@@ -70,6 +70,7 @@ TWINS: dict[str, str] = {
     "poker tournament": "kibitz:tournament",
     "poker phases": "kibitz:phases",
     "poker cards": "kibitz.cards",
+    "sweep": "kibitz:executing",
     "reproduce": "kibitz.papers:reproduce",
     "bench": "kibitz.bench.bench:bench",
 }

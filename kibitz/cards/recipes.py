@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.isomorphism import Indexer
-from kibitz.cards.tables import Arrays, Fill, Recipe
+from kibitz.cards.tables import Arrays, Fill, NodePieces, Recipe
 from kibitz.core.errors import GameError
 
 Ints = NDArray[np.int64]
@@ -51,7 +52,8 @@ def histogram_recipe(street: str, bins: int = BINS) -> Recipe:
     arrays = {"histogram": (dtype, (_numbers(seen), bins))}
     make = partial(_preflop_pieces, bins) if seen == 2 else partial(_board_pieces, seen)
     about = f"where the strengths of hands {WHEN[street]} end on the river, in {bins} bins"
-    return Recipe(f"{street}-histogram-{bins}", about, 1, arrays, _pieces(seen), make, work)
+    name = f"{street}-histogram-{bins}"
+    return Recipe(name, about, 1, arrays, _pieces(seen), make, work, far=_on_nodes(name, seen))
 
 
 def all_recipes(bins: int = BINS) -> list[Recipe]:
@@ -80,13 +82,14 @@ def _street(street: str) -> Recipe:
     }[seen]
     arrays = {name: (dtype, (_numbers(seen),)) for name, dtype in dtypes.items()}
     make = partial(_preflop_pieces, 0) if seen == 2 else partial(_board_pieces, seen)
-    return Recipe(street, f"how strong hands are {WHEN[street]}", 1, arrays, _pieces(seen), make, work)
+    about = f"how strong hands are {WHEN[street]}"
+    return Recipe(street, about, 1, arrays, _pieces(seen), make, work, far=_on_nodes(street, seen))
 
 
 def _classes() -> Recipe:
     arrays = {"wins": ("<i4", (169, 169))}
     about = "the 169 hands before the flop against each other"
-    return Recipe("classes", about, 1, arrays, _pieces(2), _class_pieces, 22.0)
+    return Recipe("classes", about, 1, arrays, _pieces(2), _class_pieces, 22.0, far=_on_nodes("classes"))
 
 
 def triples_recipe() -> Recipe:
@@ -95,7 +98,8 @@ def triples_recipe() -> Recipe:
     pairs = 169 * 170 // 2
     arrays = {"strict": ("<i8", (169, 169, 169)), "top": ("<i8", (pairs, 169)), "bottom": ("<i8", (pairs, 169))}
     pieces = -(-Indexer([5]).size // TRIPLES)
-    return Recipe("triples", "in which order three hands end", 1, arrays, pieces, _triple_pieces, 600.0, sums=True)
+    return Recipe("triples", "in which order three hands end", 1, arrays, pieces, _triple_pieces, 600.0, sums=True,
+                  far=_on_nodes("triples"))  # fmt: skip
 
 
 _RECIPES: dict[str, Callable[[], Recipe]] = {
@@ -167,10 +171,60 @@ def _triple_pieces(arrays: Arrays, lock: threading.Lock) -> Fill:
     return fill
 
 
+@lru_cache(4)
 def _boards(cards: int) -> NDArray[np.uint8]:
     """A board of each number of Indexer([cards])."""
     indexer = Indexer([cards])
     return indexer.unindex(np.arange(indexer.size)).astype(np.uint8)
+
+
+# Pieces on other machines
+
+
+def _on_nodes(name: str, seen: int = 2) -> NodePieces:
+    """Tables by boards get rows of their own from each piece; the others are sums."""
+    rows = seen > 2
+    return NodePieces(rows_of_piece if rows else sums_of_piece, lambda executor: (name,), _put if rows else _add)
+
+
+def _filled(name: str, piece: int) -> Arrays:
+    """A table with one piece in it. Memory that a piece does not write to is not taken."""
+    table = recipe(name)
+    arrays = {each: np.zeros(shape, dtype) for each, (dtype, shape) in table.arrays.items()}
+    add = table.make(arrays, threading.Lock())(piece)
+    if add is not None:
+        add()
+    return arrays
+
+
+def sums_of_piece(name: str, piece: int) -> Arrays:
+    """What a piece adds to a table of sums."""
+    return _filled(name, piece)
+
+
+def rows_of_piece(name: str, piece: int) -> tuple[Ints, Arrays]:
+    """The rows of a table that a piece writes, and what is in them."""
+    seen = STREETS[name.partition("-histogram-")[0]]
+    boards = _boards(seen - 2)[piece * SLICE[seen] : (piece + 1) * SLICE[seen]].astype(np.int64)
+    hands = np.array([(a, b) for b in range(52) for a in range(b)], np.int64)
+    cards = np.concatenate([
+        np.broadcast_to(hands, (len(boards), *hands.shape)),
+        np.broadcast_to(boards[:, None], (len(boards), len(hands), seen - 2)),
+    ], axis=2)  # fmt: skip
+    apart = (hands[None, :, :, None] != boards[:, None, None, :]).all(axis=(2, 3))
+    rows = np.unique(Indexer([2, seen - 2]).index(cards[apart]))
+    return rows, {each: array[rows] for each, array in _filled(name, piece).items()}
+
+
+def _add(arrays: Arrays, sums: Any) -> None:
+    for name, array in arrays.items():
+        array += sums[name]
+
+
+def _put(arrays: Arrays, answer: Any) -> None:
+    rows, values = answer
+    for name, array in arrays.items():
+        array[rows] = values[name]
 
 
 def board_weights() -> Ints:

@@ -8,7 +8,7 @@ The cache is $KIBITZ_CACHE or the user's cache directory (`core/jit.py`, `cache_
 when it first opens it and compares its sha256 (at more than a gigabyte a second); after that it is a map of the file. A
 table that is damaged, or of other shapes than its recipe says, is made anew and never used. A run that is stopped or
 killed goes on from its last part. Pieces do not depend on each other, so the bytes are the same for any number of
-threads.
+threads, and on the nodes of a cluster (`kibitz.core.executor`).
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ from numpy.typing import NDArray
 
 from kibitz.core import store
 from kibitz.core.errors import ArtefactError
+from kibitz.core.executor import current
+from kibitz.core.pieces import Executor, Piece
 from kibitz.core.resources import cores, free_memory
 
 Array = NDArray[Any]
@@ -51,6 +54,17 @@ SAID = 15.0  # seconds of a core: a table that takes less is made without a mess
 
 
 @dataclass(frozen=True)
+class NodePieces:
+    """How pieces of a table are worked out on other machines: by a function of a module, over plain arguments."""
+
+    work: Callable[..., Any]  # work(*arguments, piece) -> an answer
+    arguments: Callable[[Executor], tuple[Any, ...]]  # asked when they are needed: large ones are saved for nodes
+    add: Callable[[Arrays, Any], None]  # put an answer into the table
+    memory: int = 0  # bytes of a piece
+    gpus: int = 0
+
+
+@dataclass(frozen=True)
 class Recipe:
     """What a table holds and how it is made. `make(arrays, lock)` returns what fills piece k of `pieces`.
 
@@ -68,6 +82,7 @@ class Recipe:
     work: float = 0.0  # seconds that one core takes, about
     sums: bool = False
     by: str = ""  # the device that makes it, if not the processor
+    far: NodePieces | None = None  # None: it is made on this machine
 
     @property
     def bytes(self) -> int:
@@ -276,16 +291,21 @@ def _fill(
     recipe: Recipe, arrays: Arrays, done: NDArray[np.bool_], threads: int, tell: Tell, every: float, spent: float
 ) -> float:  # fmt: skip
     """Work out all pieces that are not done; returns the seconds of all, those of earlier runs included."""
-    lock, began = threading.Lock(), time.perf_counter() - spent
-    piece = recipe.make(arrays, lock)
+    lock, began, executor = threading.Lock(), time.perf_counter() - spent, current()
+    elsewhere = executor.elsewhere and recipe.far is not None
+    piece = _nothing if elsewhere else recipe.make(arrays, lock)
 
     def save() -> None:
         store.save(_part_of(home() / recipe.name), PART, {**arrays, "done": done},
                    {**recipe.meta, "seconds": time.perf_counter() - began})  # fmt: skip
 
     while not done.all():
-        until = math.inf if recipe.sums else time.monotonic() + every
-        stopped = _wave(recipe, piece, done, threads, tell, lock, until, (every, save) if recipe.sums else None)
+        if elsewhere:
+            answers = _from_nodes(recipe, arrays, done, executor)
+            stopped = _wave(recipe, piece, done, 1, tell, lock, math.inf, (every, save), answers)
+        else:
+            until = math.inf if recipe.sums else time.monotonic() + every
+            stopped = _wave(recipe, piece, done, threads, tell, lock, until, (every, save) if recipe.sums else None)
         if stopped or not done.all():
             save()
         if stopped:
@@ -294,11 +314,29 @@ def _fill(
     return time.perf_counter() - began
 
 
+def _nothing(piece: int) -> None:
+    """Pieces that other machines work out."""
+
+
+def _from_nodes(
+    recipe: Recipe, arrays: Arrays, done: NDArray[np.bool_], executor: Executor
+) -> Generator[tuple[int, Callable[[], None]], None, None]:
+    """(piece, what puts it into the table) as nodes answer."""
+    far, left = recipe.far, np.flatnonzero(~done).tolist()
+    assert far is not None
+    same = far.arguments(executor)
+    pieces = [Piece((*same, k), memory=far.memory, gpus=far.gpus) for k in left]
+    for number, answer in executor.map(far.work, pieces):
+        yield left[number], partial(far.add, arrays, answer)
+
+
 def _wave(
     recipe: Recipe, piece: Fill, done: NDArray[np.bool_], threads: int, tell: Tell, lock: threading.Lock, until: float,
     saves: tuple[float, Callable[[], None]] | None,
+    answers: Generator[tuple[int, Callable[[], None]], None, None] | None = None,
 ) -> bool:  # fmt: skip
-    """Work on pieces until a time; True if Ctrl-C ended it. saves: how often and how a part is written meanwhile."""
+    """Work on pieces until a time; True if Ctrl-C ended it. saves: how often and how a part is written meanwhile;
+    answers: of other machines, in place of `piece`."""
     left = iter(np.flatnonzero(~done).tolist())
     stop = threading.Event()
     ended: list[BaseException | None] = []
@@ -306,7 +344,13 @@ def _wave(
     def work() -> None:
         failed: BaseException | None = None
         try:
-            while not stop.is_set():
+            for number, put in answers or ():
+                with lock:
+                    put()
+                    done[number] = True
+                if stop.is_set():
+                    break
+            while answers is None and not stop.is_set():
                 with lock:
                     k = next(left, None)
                 if k is None:
@@ -321,6 +365,8 @@ def _wave(
         except BaseException as error:
             failed = error
             stop.set()
+        if answers is not None:
+            answers.close()
         ended.append(failed)
 
     tell(recipe, int(done.sum()), recipe.pieces)  # before the work, which may be over in a moment
@@ -343,6 +389,8 @@ def _wave(
             stop.set()
     for failed in ended:
         if failed is not None:
+            if saves is not None and int(done.sum()) > saved[1]:
+                saves[1]()  # what is done stays done
             raise failed
     return interrupted
 

@@ -32,6 +32,7 @@ from kibitz.cli.profiles import evaluate, show
 from kibitz.cli.reproduce import reproduce
 from kibitz.cli.solve import solve
 from kibitz.cli.stitch import stitch
+from kibitz.cli.sweep import sweep
 from kibitz.cli.train import train
 from kibitz.cli.ui import ui
 from kibitz.cli.watch import say
@@ -56,7 +57,7 @@ COMMANDS: dict[str, tuple[Any, ...]] = dict(
             (show, evaluate, diff, crosstable, match, export, import_),
             (play, ui, acpc),
             (poker,),
-            (reproduce, bench),
+            (sweep, reproduce, bench),
         ),
         strict=True,
     )
@@ -66,7 +67,8 @@ for section, commands in COMMANDS.items():
         if isinstance(command, typer.Typer):
             app.add_typer(command, rich_help_panel=section)
         else:
-            app.command(command.__name__.rstrip("_"), rich_help_panel=section)(command)
+            others = {"allow_extra_args": True, "ignore_unknown_options": True} if command is sweep else None
+            app.command(command.__name__.rstrip("_"), rich_help_panel=section, context_settings=others)(command)
 
 
 def main() -> None:

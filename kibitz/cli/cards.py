@@ -18,7 +18,7 @@ from kibitz.cli.common import (
     print_table,
     telling,
 )
-from kibitz.cli.options import Seed, Threads, argument, flag, number, option
+from kibitz.cli.options import On, Seed, Threads, argument, flag, number, option
 from kibitz.cli.watch import Watch, say
 
 if TYPE_CHECKING:
@@ -153,6 +153,7 @@ def build(
     only: Annotated[list[str] | None, option("--only", "NAME", "Only this one. A wrong name lists them.")] = None,
     bins: Bins = 50,
     threads: Threads = None,
+    on: On = None,
     anew: Annotated[bool, flag("--anew", "Rebuild existing tables.")] = False,
     json: Json = False,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibitz.cli.common import INTERRUPTED, Json, print_json, print_pairs, with_interval
-from kibitz.cli.options import PLAYER_HELP, Seed, Threads, argument, flag, number, option
+from kibitz.cli.options import PLAYER_HELP, On, Seed, Threads, argument, flag, number, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError
 
@@ -35,6 +35,7 @@ def match(
     precision: Annotated[float | None, number("--precision", "CHIPS", PRECISION_HELP)] = None,
     seed: Seed = 0,
     threads: Threads = None,
+    on: On = None,
     gain: Annotated[bool, flag("--gain", GAIN_HELP)] = False,
     json: Json = False,
 ) -> None:
@@ -59,6 +60,7 @@ def match(
         from kibitz.evaluate.match import match as play
         from kibitz.play import agent
         from kibitz.play.agents import check_saved, game_of
+        from kibitz.play.blocks import blocks_of
         from kibitz.play.matches import COMPILED_DEALS, THINKING_DEALS
         from kibitz.solvers.machines import playable
 
@@ -87,7 +89,7 @@ def match(
             watch.phase(_progress(tally.deals, count, tally.score()))
 
         result = play(machine, *agents, deals=count, seed=seed, threads=threads, decided=decided,
-                      precision=precision, on_progress=progress)  # fmt: skip
+                      precision=precision, on_progress=progress, blocks=blocks_of(machine, players))  # fmt: skip
         silence = _silence(machine, agents, seed, result, thinks)
     if json:
         finite = result.deals > 1

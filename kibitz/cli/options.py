@@ -96,6 +96,15 @@ def _device(value: str) -> str:
     return value
 
 
+def _on(context: typer.Context, value: str | None) -> str | None:
+    """While the command runs its work is done there."""
+    if value is not None and not context.resilient_parsing:
+        from kibitz.core.executor import executing
+
+        context.with_resource(executing(value))
+    return value
+
+
 PLAYER_HELP = (
     "uniform, rule (toepen), always-call, always-fold or always-raise (poker), the path of a saved strategy, "
     "'search(PATH, seconds=1)' or 'exploit(PATH, bound=0.1)'"
@@ -121,6 +130,8 @@ EvaluateDevice = Annotated[
 TrainDevice = Annotated[
     str, option("--device", "DEVICE", f"cpu, or gpu ({GPU_NEEDS}). Either resumes what the other began.", check=_device)
 ]
+ON_HELP = "local, local:N, ray, ray://HOST:PORT or HOST:PORT (kibitz[ray]). Default: KIBITZ_ON, or local."
+On = Annotated[str | None, option("--on", "WHERE", ON_HELP, check=_on)]
 SavedGame = Annotated[str | None, option("--game", "GAME", "The game. Default: the built-in one that the file names.")]
 Seed = Annotated[int, number("--seed", "N", "Random seed: the same seed gives the same result.")]
 Threads = Annotated[int | None, number("--threads", "N", "Cores to use; the result is the same. Default: all.")]

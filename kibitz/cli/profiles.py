@@ -18,7 +18,7 @@ from kibitz.cli.common import (
     saved_game,
     telling,
 )
-from kibitz.cli.options import EvaluateDevice, SavedGame, argument, flag, number, option
+from kibitz.cli.options import EvaluateDevice, On, SavedGame, argument, flag, number, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError, KibitzError, SolverError
 
@@ -43,6 +43,7 @@ def evaluate(
     whole: Annotated[bool, flag("--whole", WHOLE_HELP)] = False,
     value: Annotated[bool, flag("--value", VALUE_HELP)] = False,
     device: EvaluateDevice = "cpu",
+    on: On = None,
     json: Json = False,
 ) -> None:
     """Measure the exploitability of a strategy.

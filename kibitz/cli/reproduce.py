@@ -10,7 +10,7 @@ import typer
 
 from kibitz.cli import complete
 from kibitz.cli.common import Json, check_file, console, note, print_json
-from kibitz.cli.options import argument, counted, flag, number, option
+from kibitz.cli.options import On, argument, counted, flag, number, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import ArtefactError, SpecError
 
@@ -55,6 +55,7 @@ def reproduce(
     sampled: Annotated[int | None, number("--sampled", "N", SAMPLED_HELP)] = None,
     sampled_seeds: Annotated[int | None, number("--sampled-seeds", "N", "Runs with --sampled. Default: 1.")] = None,
     jobs: Annotated[int | None, number("--jobs", "N", "Runs at the same time. Default: one per core.")] = None,
+    on: On = None,
     out: Annotated[Path | None, option("--out", "DIR", "Where reports go. Default: runs/papers/PAPER.")] = None,
     markdown: Annotated[Path | None, option("--markdown", "FILE", "Also write one Markdown page with plots.")] = None,
     stage: Annotated[str | None, option("--stage", "NAME", STAGE_HELP)] = None,

@@ -25,7 +25,7 @@ from kibitz.cli.common import (
     save_or_rescue,
     told_by_line,
 )
-from kibitz.cli.options import Iterations, Seconds, Seed, Solver, StitchDevice, Until, counted, option
+from kibitz.cli.options import Iterations, On, Seconds, Seed, Solver, StitchDevice, Until, counted, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import ArtefactError, KibitzError, SolverError
 
@@ -87,6 +87,7 @@ def stitch(
     ] = None,
     seconds: Seconds = None,
     device: StitchDevice = "cpu",
+    on: On = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the sizes of all solves, then stop.")] = False,
     json: Json = False,
 ) -> None:  # fmt: skip

@@ -13,6 +13,7 @@ from pathlib import Path
 
 PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 CORES = "KIBITZ_CORES"  # in the environment: take no more than so many
+ON = "KIBITZ_ON"  # in the environment: where work in pieces is done (`executor.py`)
 MARGIN = 200 << 20  # bytes to leave free: compiling (LLVM) takes about this
 # Files of a cgroup, by version: its limits, what it holds, and what of that the system takes back when it is needed.
 _FILES = {

@@ -35,6 +35,7 @@ from kibitz.games.views import View, view_of
 from kibitz.solvers.machines import machine_of
 
 Chunks: TypeAlias = Generator[NDArray[np.float64], None, None]
+Blocks: TypeAlias = Callable[[int, int], Chunks]  # deals and seed -> what was won, in the order of deals
 
 CHUNK = 2000  # deals that one call into compiled code plays
 PLAIN_CHUNK = 20  # the same where rules are not compiled
@@ -126,6 +127,7 @@ def match(
     decided: bool = False,
     precision: float | None = None,
     on_progress: Callable[[Tally], None] | None = None,
+    blocks: Blocks | None = None,
 ) -> MatchResult:
     """Play duplicate deals and say what each player won per hand.
 
@@ -133,6 +135,7 @@ def match(
     decided      stop as soon as it is clear whether the first player wins
     precision    stop when the first player's 95% interval is at most so far from the mean
     on_progress  is called with the sums so far
+    blocks       plays compiled players on other machines (`kibitz.play.blocks`)
 
     The match is checked for these after 1000, 2000, 4000, ... deals. The k-th check of `decided` has confidence
     1 - 0.05 / (k (k + 1)), so that all of them together err in one match of twenty.
@@ -154,10 +157,10 @@ def match(
     threads = threads or cores()
     seatings = seatings_of(machine.players)
     tally, began, stopped, checks = Tally(seatings), clock(), "done", 0
-    compiled = [getattr(agent, "player", None) for agent in players]
-    machine = _met_on(machine, players)
-    alike = _alike(compiled)
-    if alike is not None:
+    machine, alike = meeting(machine, players)
+    if alike is not None and blocks is not None:
+        chunks = blocks(deals, seed)
+    elif alike is not None:
         chunks = _compiled(machine, alike, seatings, deals, seed, threads)
     else:
         chunks = _thinking(machine, players, seatings, deals, seed)
@@ -227,15 +230,10 @@ def _compiled(
     machine: Machine, players: tuple[Any, ...], seatings: NDArray[np.int64], deals: int, seed: int, threads: int
 ) -> Chunks:
     """Results of chunks in order, from a few threads that work ahead."""
-    from kibitz.core.random import SCRATCH
-
     chunk, threads = (CHUNK, threads) if machine.compiled else (PLAIN_CHUNK, 1)
 
     def work(first: int) -> NDArray[np.float64]:
-        won = np.zeros((min(chunk, deals - first), *seatings.shape))
-        random, luck = np.zeros(1, np.uint64), np.zeros(SCRATCH, np.uint64)
-        machine.duel(machine.game, players, seatings, seed, first, won, random, luck, np.zeros(machine.actions))
-        return won
+        return won_on(machine, players, seatings, seed, first, min(chunk, deals - first))
 
     starts = iter(range(0, deals, chunk))
     pool = ThreadPoolExecutor(threads)
@@ -249,6 +247,23 @@ def _compiled(
             yield ahead.pop(0).result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def won_on(
+    machine: Machine, players: tuple[Any, ...], seatings: NDArray[np.int64], seed: int, first: int, count: int
+) -> NDArray[np.float64]:
+    """[count, seatings, players]  what compiled players win on some deals; they depend on the seed and their number."""
+    from kibitz.core.random import SCRATCH
+
+    won = np.zeros((count, *seatings.shape))
+    random, luck = np.zeros(1, np.uint64), np.zeros(SCRATCH, np.uint64)
+    machine.duel(machine.game, players, seatings, seed, first, won, random, luck, np.zeros(machine.actions))
+    return won
+
+
+def meeting(machine: Machine, players: Sequence[Agent]) -> tuple[Machine, tuple[Any, ...] | None]:
+    """(the machine that players meet on, what compiled code plays them with; None if it cannot)."""
+    return _met_on(machine, players), _alike([getattr(agent, "player", None) for agent in players])
 
 
 def _thinking(machine: Machine, agents: Sequence[Agent], seatings: NDArray[np.int64], deals: int, seed: int) -> Chunks:

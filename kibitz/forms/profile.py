@@ -210,9 +210,9 @@ class Profile:
         store.save(Path(path), KIND, self._arrays(), self._meta())
 
     @staticmethod
-    def load(path: str | PathLike[str]) -> Profile:
-        """Read a profile; raises ArtefactError if it is damaged."""
-        artefact = store.load(Path(path), KIND)
+    def load(path: str | PathLike[str], mmap: bool = False) -> Profile:
+        """Read a profile; raises ArtefactError if it is damaged. mmap: processes that read it share its memory."""
+        artefact = store.load(Path(path), KIND, mmap=mmap)
         try:
             return _from_artefact(artefact)
         except (KeyError, TypeError, IndexError, ValueError, OverflowError) as error:

@@ -10,15 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass
 from functools import cache
 from importlib import metadata
@@ -29,13 +23,16 @@ import numpy as np
 
 import kibitz
 from kibitz.core import store
-from kibitz.core.errors import ArtefactError, SolverError
-from kibitz.core.resources import CORES, cores
+from kibitz.core.errors import ArtefactError
+from kibitz.core.executor import current
+from kibitz.core.pieces import Piece
+from kibitz.core.pools import LocalPool, Stopped, go_on
+
+__all__ = ["Answers", "OnProgress", "Run", "Shelf", "Stopped", "carry_out", "go_on", "shared"]
 
 T = TypeVar("T")
 OnProgress: TypeAlias = Callable[[str, int, int], None]  # a run, how many pieces are done, of how many
 Answers: TypeAlias = Mapping[str, list[Any]]  # by the name of a run, in the order of its pieces
-BLAS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 # Sources that only print, or read what runs have answered: folders, and the pages of papers whose runs are elsewhere.
 PRINTING = (
     "bench/", "cli/", "web/",
@@ -164,7 +161,7 @@ def _listed(value: Any) -> Any:
 def carry_out(
     runs: Sequence[Run], jobs: int | None = None, on_progress: OnProgress | None = None, shelf: Shelf | None = None
 ) -> dict[str, list[Any]]:
-    """The answers of all runs. jobs: pieces side by side; default: a core each."""
+    """The answers of all runs. jobs: pieces side by side on this machine; default: as `executing` says, a core each."""
     shelf, on_progress = shelf or Shelf(), on_progress or (lambda what, done, of: None)
     assert len({run.name for run in runs}) == len(runs)
     answers: dict[str, list[Any]] = {}
@@ -184,97 +181,14 @@ def carry_out(
 
 
 def _worked(run: Run, missing: Sequence[int], jobs: int | None) -> Iterator[tuple[int, Any]]:
-    """(number, answer) of pieces as they are done."""
-    jobs = min(jobs or cores(), len(missing))
-    if run.apart == "cores" and missing:
-        with _share(jobs):  # also for one job, so that results do not depend on how many there are
-            yield from _in_processes(run, missing, jobs)
-    elif run.apart == "alone" or jobs <= 1:
+    """(number, answer) of pieces as they are done: on the executor in force, or on this machine if jobs are given."""
+    if run.apart == "alone":
         for k in missing:
             yield k, run.work(*run.pieces[k])
-    elif run.apart == "threads":
-        yield from _in_threads(run, missing, jobs)
-    else:
-        yield from _in_processes(run, missing, jobs)
-
-
-def _as_done(pool: Executor, work: Callable[..., Any], run: Run, missing: Sequence[int]) -> Iterator[tuple[int, Any]]:
-    waiting: dict[Future[Any], int] = {pool.submit(work, *run.pieces[k]): k for k in missing}
-    for future in as_completed(waiting):
-        yield waiting[future], future.result()
-
-
-class Stopped(Exception):
-    """The report was cancelled."""
-
-
-_stop = threading.local()
-
-
-def go_on() -> None:
-    """Pieces in threads call this now and then: it ends them when the report was given up, or another failed."""
-    event = getattr(_stop, "event", None)
-    if event is not None and event.is_set():
-        raise Stopped
-
-
-def _in_threads(run: Run, missing: Sequence[int], jobs: int) -> Iterator[tuple[int, Any]]:
-    event = threading.Event()
-
-    def begin() -> None:
-        _stop.event = event
-
-    with ThreadPoolExecutor(jobs, initializer=begin) as pool:
-        try:
-            yield from _as_done(pool, run.work, run, missing)
-        finally:
-            event.set()
-            pool.shutdown(cancel_futures=True)
-
-
-def _in_processes(run: Run, missing: Sequence[int], jobs: int) -> Iterator[tuple[int, Any]]:
-    """Threads would wait for one another where work is mostly Python's, as laying out games is."""
-    others = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _follow_the_parent)
-    try:
-        yield from _as_done(pool, run.work, run, missing)
-    except BaseException as error:
-        for child in set(multiprocessing.active_children()) - others:
-            child.terminate()
-        if isinstance(error, BrokenProcessPool):
-            raise SolverError(
-                "a worker process ended early; in a script of your own, call this under "
-                "if __name__ == '__main__', or with jobs=1"
-            ) from None
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def _share(jobs: int) -> Iterator[None]:
-    """Processes that are begun meanwhile have an equal share of the cores, and one thread for the machine's BLAS."""
-    limits = {**dict.fromkeys(BLAS, "1"), CORES: str(max(1, cores() // jobs))}
-    before = {name: os.environ.get(name) for name in limits}
-    os.environ.update(limits)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
-
-
-def _follow_the_parent() -> None:
-    """A process for pieces leaves Ctrl-C to its parent, and ends when the parent does, however that came."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-
-    def watch() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+        return
+    executor = current() if jobs is None else LocalPool(jobs)
+    for number, answer in executor.map(run.work, [Piece(run.pieces[k]) for k in missing], run.apart):
+        yield missing[number], answer
 
 
 def shared(make: Callable[..., T]) -> Callable[..., T]:

@@ -7,6 +7,7 @@ from typing import Any
 from kibitz.evaluate.match import MatchResult
 from kibitz.evaluate.match import match as play
 from kibitz.play.agents import agent
+from kibitz.play.blocks import blocks_of
 from kibitz.solvers.machines import playable
 
 THINKING_DEALS, COMPILED_DEALS = 100, 100_000  # unless told otherwise
@@ -25,7 +26,8 @@ def match(game: Any, *players: Any, deals: int | None = None, seed: int = 0, **o
     """
     machine = playable(game)
     agents = [agent(player, machine) for player in players]
-    return play(machine, *agents, deals=deals_of(machine, agents) if deals is None else deals, seed=seed, **options)
+    return play(machine, *agents, deals=deals_of(machine, agents) if deals is None else deals, seed=seed,
+                blocks=blocks_of(machine, players), **options)  # fmt: skip
 
 
 def deals_of(machine: Any, agents: list[Any]) -> int:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from kibitz.core.errors import GameError, SolverError
+from kibitz.core.executor import current
+from kibitz.core.pieces import Piece
+from kibitz.core.pools import LocalPool
 from kibitz.core.resources import cores
 from kibitz.evaluate import nash_conv
 from kibitz.forms.profile import Profile
 from kibitz.stitch.columns import AnyGame, column_target, columns_of, rules_of, target_of
+from kibitz.stitch.nodes import can_spread, solved_on_nodes
 from kibitz.stitch.partition import Partition
 from kibitz.stitch.targets import Expert, Solving, Stitching, Target, from_base, nothing_there
 
@@ -147,8 +150,9 @@ def run(target: Target) -> Any:
     Experts know nothing of each other. Those that are kept in a folder are solved by whoever comes first, so the same
     call on several machines that share the folder shares the work.
     """
-    how, built = target.how, target.experts()
+    how, built, executor = target.how, target.experts(), current()
     answers: dict[int, Any] = {}
+    spread = executor.elsewhere and how.jobs is None and can_spread(target)
 
     def work(number: int) -> Any:
         if how.on_start is not None:
@@ -160,8 +164,11 @@ def run(target: Target) -> Any:
 
     while len(answers) < len(built):
         left = [number for number in range(len(built)) if number not in answers]
-        solved = zip(left, side_by_side(work, left, target.jobs or how.jobs), strict=True)
-        more = {number: answer for number, answer in solved if answer is not None}
+        if spread:
+            more = solved_on_nodes(target, built, left, executor)
+        else:
+            solved = zip(left, side_by_side(work, left, target.jobs or how.jobs), strict=True)
+            more = {number: answer for number, answer in solved if answer is not None}
         answers |= more
         if not more:
             time.sleep(WAIT)  # others are at work on what is left
@@ -175,8 +182,5 @@ def side_by_side(work: Callable[[Any], Any], items: Sequence[Any], jobs: int | N
     count = min(jobs or cores(), len(items))
     if count <= 1:  # in this thread, where Ctrl-C ends a run after the step in hand
         return [work(item) for item in items]
-    pool = ThreadPoolExecutor(count)
-    try:
-        return list(pool.map(work, items))
-    finally:
-        pool.shutdown(cancel_futures=True)  # after Ctrl-C or an error what has not begun is left
+    answers = dict(LocalPool(count).map(work, [Piece((item,)) for item in items], "threads"))
+    return [answers[number] for number in range(len(items))]

@@ -255,7 +255,7 @@ def test_pieces_on_cores_have_one_thread_of_blas(monkeypatch):
     asked = [("OPENBLAS_NUM_THREADS",), ("OMP_NUM_THREADS",)]
     assert carry_out([Run("x", os.getenv, asked, "cores")], 1)["x"] == ["1", "1"]
     monkeypatch.setenv("KIBITZ_CORES", "6")
-    monkeypatch.setattr("kibitz.papers.runs.cores", lambda: 6)
+    monkeypatch.setattr("kibitz.core.pools.cores", lambda: 6)
     assert carry_out([Run("x", os.getenv, [("KIBITZ_CORES",)] * 2, "cores")], 2)["x"] == ["3", "3"]
     assert os.environ["KIBITZ_CORES"] == "6"
     assert os.environ["OPENBLAS_NUM_THREADS"] == "2" and "OMP_NUM_THREADS" not in os.environ

@@ -321,7 +321,7 @@ def test_what_has_not_begun_is_left_after_an_interrupt(monkeypatch):
             raise KeyboardInterrupt
         over.wait()
 
-    monkeypatch.setattr(sys.modules["kibitz.stitch.experts"], "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(sys.modules["kibitz.core.pools"], "ThreadPoolExecutor", Pool)
     with pytest.raises(KeyboardInterrupt):
         side_by_side(work, range(100), jobs=2)
     assert len(begun) <= 3

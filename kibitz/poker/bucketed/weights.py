@@ -15,15 +15,17 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.boards import Boards, pairs
-from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, looked_up
+from kibitz.cards.tables import Arrays, Fill, NodePieces, Recipe, Tell, looked_up
+from kibitz.core.artefacts import SharedArtefact, located, made_artefact
 from kibitz.core.errors import SolverError
+from kibitz.core.pieces import Executor
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.buckets.hand_buckets import HandBuckets
 
@@ -68,7 +70,9 @@ def recipe_of(buckets: HandBuckets) -> Recipe:
     arrays = dict.fromkeys(("meets", "wins"), ("<i8", (count, count)))
     about = f"how often the seats hold each pair of buckets of {buckets.name}"
     pieces = len(shards_of(buckets.boards))
-    return Recipe(f"weights-{buckets.digest[:20]}", about, VERSION, arrays, pieces, partial(_pieces, buckets), work)
+    far = NodePieces(counted_piece, lambda executor: (shared_buckets(executor, buckets),), _spread)
+    return Recipe(f"weights-{buckets.digest[:20]}", about, VERSION, arrays, pieces, partial(_pieces, buckets), work,
+                  far=far)  # fmt: skip
 
 
 def shards_of(boards: Boards) -> list[list[slice]]:
@@ -106,6 +110,40 @@ def _pieces(buckets: HandBuckets, arrays: Arrays, lock: threading.Lock) -> Fill:
                 kernels.spread(meets, used, int(low), int(high), arrays["meets"])
 
     return fill
+
+
+# Pieces on other machines
+
+
+def shared_buckets(executor: Executor, buckets: HandBuckets) -> SharedArtefact:
+    """The name of buckets in the arguments of pieces: nodes map them."""
+    return executor.artefact(made_artefact(f"buckets-{buckets.digest[:20]}", buckets.save))
+
+
+@lru_cache(4)
+def opened_buckets(named: SharedArtefact) -> HandBuckets:
+    """Buckets that a piece names."""
+    return HandBuckets.load(located(named))
+
+
+def counted_piece(named: SharedArtefact, piece: int) -> tuple[Ints, NDArray[Any], NDArray[Any]]:
+    """(buckets that occur in a shard, and of pairs of these wins and meetings)."""
+    from kibitz.poker.buckets.kernels import joint as kernels
+
+    buckets = opened_buckets(named)
+    shard, size = shards_of(buckets.boards)[piece], buckets.rounds[-1].count
+    bucket, order, tie = settled(buckets, shard)
+    used = np.zeros(size, np.int64)
+    used = used[: int(kernels.gather(bucket, np.zeros(size, np.uint32), used))]
+    return used, *_counted(buckets, shard, bucket, order, tie, len(used))
+
+
+def _spread(arrays: Arrays, answer: Any) -> None:
+    from kibitz.poker.buckets.kernels import joint as kernels
+
+    used, wins, meets = (np.array(each) for each in answer)  # what Ray maps is read-only, of another type to kernels
+    kernels.spread(wins, used, 0, len(used), arrays["wins"])
+    kernels.spread(meets, used, 0, len(used), arrays["meets"])
 
 
 def _counted(

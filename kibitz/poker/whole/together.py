@@ -14,6 +14,7 @@ from itertools import takewhile
 
 from kibitz.cards.tables import QUICK, Arrays, Recipe, Tell, build_together, whole
 from kibitz.core.errors import SolverError
+from kibitz.core.executor import current
 from kibitz.poker.whole.gpu import Shards, fitting, packer_of, together
 from kibitz.poker.whole.walk import Floats, Sweep
 
@@ -38,6 +39,8 @@ def swept(tasks: Sequence[SweepTask], tell: Tell | None = None) -> list[Floats]:
     if len({(id(task.sweep.boards), task.sweep.device.name, task.sweep.dtype) for task in tasks}) > 1:
         raise SolverError("sweeps that go over the boards together are of one game, on one device")
     left = [task for task in tasks if task.sweep.shards and task.recipe.work >= QUICK and whole(task.recipe) is None]
+    if current().elsewhere and not tasks[0].sweep.device.on_gpu:  # nodes of a cluster take one sweep after the other
+        left = []
     while left:
         done = _pass(left[:MOST], tell)
         for task in left[:done]:

@@ -6,15 +6,16 @@ import hashlib
 import math
 import threading
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.boards import Boards, boards_of
-from kibitz.cards.tables import Arrays, Fill, Recipe, Tell, looked_up, maker, state
+from kibitz.cards.tables import Arrays, Fill, NodePieces, Recipe, Tell, looked_up, maker, state
 from kibitz.core.errors import SolverError
+from kibitz.core.pieces import Executor
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.weights import shards_of
 from kibitz.poker.rules import acpc
@@ -22,6 +23,7 @@ from kibitz.poker.rules.rules import Poker
 from kibitz.poker.sampled.betting_batch import BettingBatch
 from kibitz.poker.sampled.hands import Source, hands_on, renamed
 from kibitz.poker.whole.gpu import Shards
+from kibitz.poker.whole.shared import SharedStrategy, opened_strategy, shared_strategy
 from kibitz.poker.whole.strategy import NodeStrategy
 
 Floats = NDArray[np.float64]
@@ -293,9 +295,44 @@ class Sweep:
 
         about = f"what answers to a strategy win on all boards of {self.game.spec}"
         return Recipe(f"sweep-{content.hexdigest()[:20]}", about, VERSION, {"total": ("<i8", shape)}, len(self.shards),
-                      make, work, sums=True, by=self.device.label)  # fmt: skip
+                      make, work, sums=True, by=self.device.label, far=_on_nodes(self, seats, mode))  # fmt: skip
 
 
 def flat(vectors: NDArray[Any]) -> NDArray[Any]:
     """[groups, hands x LANES]"""
     return vectors.reshape(len(vectors), vectors.shape[1] * vectors.shape[2])
+
+
+# Shards on other machines
+
+
+def _on_nodes(sweep: Sweep, seats: tuple[int, ...], mode: int) -> NodePieces:
+    def arguments(executor: Executor) -> tuple[Any, ...]:
+        strategies = tuple(shared_strategy(executor, strategy, sweep.game.betting) for strategy in sweep.seats)
+        return acpc.write(sweep.definition), strategies, sweep.dtype.str, sweep.device.name, seats, mode
+
+    return NodePieces(shard_sums, arguments, _add, gpus=int(sweep.device.on_gpu))
+
+
+@lru_cache(1)
+def _sweep(
+    definition: str, strategies: tuple[SharedStrategy, ...], dtype: str, device: str, seats: tuple[int, ...]
+) -> tuple[Sweep, list[NDArray[Any]]]:
+    """The sweep of this process and its roots; the next pieces are mostly of the same one."""
+    opened = {shared: opened_strategy(shared) for shared in strategies}  # one in both seats is laid out as one
+    first, second = (opened[shared] for shared in strategies)
+    sweep = Sweep(Poker(acpc.parse(definition)), (first, second), np.dtype(dtype), device)
+    return sweep, [sweep.roots(seat)[-1] for seat in seats]
+
+
+def shard_sums(
+    definition: str, strategies: tuple[SharedStrategy, ...], dtype: str, device: str, seats: tuple[int, ...], mode: int,
+    number: int,
+) -> NDArray[np.int64]:  # fmt: skip
+    """What some seats get on the boards of a shard, in whole numbers."""
+    sweep, roots = _sweep(definition, strategies, dtype, device, seats)
+    return np.asarray(np.rint(np.stack(sweep.shard(number, seats, mode, roots)) * sweep.unit).astype(np.int64))
+
+
+def _add(arrays: Arrays, sums: Any) -> None:
+    arrays["total"] += sums

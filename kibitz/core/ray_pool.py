@@ -1,0 +1,270 @@
+"""Pieces of work on the nodes of a Ray cluster (kibitz[ray]).
+
+Ray places pieces, moves arguments and answers, and does a piece again if its worker or node is lost; a piece that Ray
+does twice is counted once, as its answer is taken from one of them. Functions go by the name of their module, so every
+node has the same kibitz installed: pieces carry the version of the caller and are refused where another one runs. What
+is imported here is loaded when an executor is made, never with kibitz.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import platform
+import socket
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import kibitz
+from kibitz.core.artefacts import Absent, Files, SharedArtefact, brought_by, files_of, shared_artefact
+from kibitz.core.errors import KibitzError, MissingExtra, SolverError
+from kibitz.core.pieces import Apart, OnPieces, Piece, Remaining, by_cost
+from kibitz.core.resources import CORES, ON, cores
+
+RETRIES = 20  # times that a piece is done again because its worker or node was lost
+AHEAD = 2  # pieces that are begun or wait, for each core of the cluster
+PATIENCE = 10.0  # seconds for a cluster to answer
+POLL = 2.0  # seconds between looks at how many cores the cluster has
+LIBRARIES = ("numpy", "numba", "scipy")
+DONE, REFUSED, FAILED, ABSENT, OTHER = "done", "refused", "failed", "absent", "other version"
+
+
+@cache
+def version() -> str:
+    """What answers depend on: kibitz and its sources, and the libraries that compute."""
+    home = Path(kibitz.__file__).parent
+    content = hashlib.sha256()
+    for path in sorted(home.rglob("*.py")):
+        content.update(f"{path.relative_to(home).as_posix()}\0".encode() + path.read_bytes())
+    libraries = ", ".join(f"{name} {metadata.version(name)}" for name in LIBRARIES)
+    return f"kibitz {kibitz.__version__} (sources {content.hexdigest()[:12]}, {libraries})"
+
+
+def work_out(
+    asked: str, share: int, files: dict[str, list[Any]], function: Callable[..., Any], arguments: tuple[Any, ...],
+    *shared: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    """A piece, on a node. What it answers is plain: (DONE, answer), or why there is none, with the node's name."""
+    node = platform.node()
+    if version() != asked:
+        return OTHER, node, version()
+    os.environ.pop(ON, None)  # a piece does its own work
+    os.environ[CORES] = str(share)
+    brought_by(lambda sha256: _fetched(files.get(sha256)))
+    try:
+        return DONE, function(*shared, *arguments)
+    except Absent as absent:
+        return ABSENT, absent.sha256
+    except KibitzError as error:
+        return REFUSED, str(error)
+    except MemoryError:
+        return REFUSED, f"a piece of this work needs more memory than the node {node} has left"
+    except Exception as error:
+        return FAILED, node, f"{type(error).__name__}: {error}", traceback.format_exc()
+
+
+def _fetched(refs: list[Any] | None) -> Files | None:
+    if not refs:
+        return None
+    import ray
+
+    files: Files = ray.get(refs[0])
+    return files
+
+
+class RayPool:
+    """A Ray cluster; "ray": one of this machine, for as long as this object is open."""
+
+    elsewhere = True
+
+    def __init__(self, on: str) -> None:
+        try:
+            import ray
+        except ImportError:
+            raise MissingExtra(f"--on {on} needs Ray: pip install 'kibitz[ray]'") from None
+        self.name, self._ray = on, ray
+        self._paths: dict[str, str] = {}  # of artefacts, by sha256
+        self._sent: dict[str, list[Any]] = {}  # what nodes have asked for: sha256 -> [reference to its files]
+        self._mine = not ray.is_initialized()
+        self._begun = False
+        self._remote = ray.remote(work_out)
+        if on != "ray":  # one of our own is started when the first piece comes: that takes seconds
+            self._begin(on)
+
+    def _begin(self, on: str) -> None:
+        if self._begun or not self._mine:
+            return
+        # A Ray of our own tells nobody of itself; its lines are for those who look into Ray's logs.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+        try:
+            if on == "ray":
+                self._ray.init("local", num_cpus=cores(), include_dashboard=False, **options)
+            else:
+                _answers(on)
+                self._ray.init(on, **options)
+        except KeyboardInterrupt:
+            raise
+        except Exception as error:  # Ray has many: no such host, another version, no answer in time
+            says = " ".join(str(error).split()) or type(error).__name__
+            unset = on != "ray" and not os.environ.get("RAY_AUTH_MODE")
+            token = " (if it has a token: RAY_AUTH_MODE=token)" * unset
+            raise SolverError(f"--on {on}: there is no Ray cluster to work on{token}: {says:.300}") from None
+        self._begun = True
+        # Ray prints a paragraph, to the output, whenever it does a piece again; its logs have that too.
+        inside: Any = getattr(getattr(self._ray, "_private", None), "worker", None)
+        if hasattr(inside, "print_to_stdstream"):
+            inside.print_to_stdstream = _unheard
+
+    def close(self) -> None:
+        """Leave the cluster; one that was started here is stopped."""
+        self._sent.clear()
+        if self._begun:
+            self._ray.shutdown()
+            self._begun = False
+
+    def artefact(self, path: str | os.PathLike[str]) -> SharedArtefact:
+        """The name of a saved artefact in the arguments of pieces. Nodes that do not see it get it once."""
+        named = shared_artefact(path)
+        self._paths[named.sha256] = named.path
+        return named
+
+    # Pieces
+
+    def map(
+        self, function: Callable[..., Any], pieces: Sequence[Piece], apart: Apart = "processes",
+        on_progress: OnPieces | None = None, shared: tuple[Any, ...] = (),
+    ) -> Iterator[tuple[int, Any]]:  # fmt: skip
+        """(number, answer) of pieces as they are done."""
+        if "<" in function.__qualname__ or function.__module__ == "__main__":
+            raise SolverError(
+                f"--on {self.name}: {function.__qualname__} is not a function of a module that nodes have"
+            )
+        self._begin(self.name)
+        self._check_room(pieces)
+        left, waiting = Remaining([piece.cost for piece in pieces]), dict[Any, int]()
+        queue = by_cost(pieces)[::-1]  # the next one last
+        with self._said():
+            sent = tuple(self._ray.put(value) for value in shared)
+            most, looked = self._width(), time.monotonic()
+            try:
+                while queue or waiting:
+                    while queue and len(waiting) < most:
+                        k = queue.pop()
+                        waiting[self._submit(function, pieces[k], sent)] = k
+                    ready, _ = self._ray.wait(list(waiting), num_returns=1, timeout=POLL)
+                    if time.monotonic() > looked + POLL:  # nodes come and go
+                        most, looked = self._width(), time.monotonic()
+                    for reference in ready:
+                        reply, k = self._ray.get(reference), waiting.pop(reference)
+                        if reply[0] == ABSENT:
+                            self._send(reply[1])
+                            queue.append(k)
+                            continue
+                        answer = self._answer(reply)
+                        told = left.add(k)
+                        yield k, answer
+                        if on_progress is not None:
+                            on_progress(*told)
+            finally:
+                for reference in waiting:
+                    self._ray.cancel(reference, force=True)
+
+    def _submit(self, function: Callable[..., Any], piece: Piece, shared: tuple[Any, ...]) -> Any:
+        needs = {"memory": piece.memory} if piece.memory else {}
+        options = {"num_cpus": piece.cores, "num_gpus": piece.gpus, "max_retries": RETRIES, **needs}
+        remote = self._remote.options(**options)
+        return remote.remote(version(), piece.cores, self._sent, function, piece.arguments, *shared)
+
+    def _width(self) -> int:
+        """Pieces to have under way: some wait, so that no core does."""
+        return AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1))) + 1
+
+    def _send(self, sha256: str) -> None:
+        """Put the files of an artefact where nodes can fetch them."""
+        if sha256 not in self._sent:
+            self._sent = {**self._sent, sha256: [self._ray.put(files_of(self._paths[sha256]))]}
+
+    def _answer(self, reply: tuple[Any, ...]) -> Any:
+        kind, *rest = reply
+        if kind == DONE:
+            return rest[0]
+        if kind == OTHER:
+            raise SolverError(f"--on {self.name}: node {rest[0]} has {rest[1]}, and this machine {version()}: results "
+                              "would differ; install the same on all nodes")  # fmt: skip
+        if kind == REFUSED:
+            raise SolverError(rest[0])
+        raise SolverError(f"a piece of the work failed on node {rest[0]}: {rest[1]:.300} (more in {_kept(rest[2])})")
+
+    def _check_room(self, pieces: Sequence[Piece]) -> None:
+        """Refuse pieces that no node has the cores, the memory or the GPUs for: Ray would wait for such a node."""
+        nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        for need in {(piece.cores, piece.memory, piece.gpus) for piece in pieces}:
+            if any(all(node.get(name, 0) >= n for name, n in zip(("CPU", "memory", "GPU"), need, strict=True))
+                   for node in nodes):  # fmt: skip
+                continue
+            largest = [max((node.get(name, 0) for node in nodes), default=0) for name in ("CPU", "memory", "GPU")]
+            raise SolverError(
+                f"--on {self.name}: a piece of this work needs {_need(*need)}, and no node has that at once; the most "
+                f"of any node are {_need(*largest)}"
+            )
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """What Ray says when something is lost or full, as a sentence."""
+        of = self._ray.exceptions
+        try:
+            yield
+        except (of.ObjectStoreFullError, of.OutOfDiskError):
+            raise SolverError(f"--on {self.name}: Ray's object store is full, in memory and on disk: start its nodes "
+                              "with a larger --object-store-memory, or make room on their disks") from None  # fmt: skip
+        except of.OutOfMemoryError:
+            raise SolverError(f"--on {self.name}: a node has too little memory for a piece of this work: use larger "
+                              "nodes, or start them with fewer --num-cpus") from None  # fmt: skip
+        except (of.WorkerCrashedError, of.NodeDiedError, of.ObjectLostError) as error:
+            raise SolverError(f"--on {self.name}: a piece lost its worker {RETRIES} times and was given up; Ray says: "
+                              f"{' '.join(str(error).split()):.200}") from None  # fmt: skip
+        except (of.RayTaskError, ImportError) as error:  # before our code ran: it is not there
+            last = str(error).strip().splitlines()[-1]
+            raise SolverError(f"--on {self.name}: a node cannot run kibitz; install it there, as on this machine: "
+                              f"{last:.200}") from None  # fmt: skip
+        except (of.RaySystemError, ConnectionError) as error:
+            raise SolverError(f"--on {self.name}: the connection to the cluster is lost; the same command continues "
+                              f"from what is saved: {' '.join(str(error).split()):.200}") from None  # fmt: skip
+
+
+def _answers(on: str) -> None:
+    """Raise an OSError where nobody listens: Ray would try for minutes."""
+    host, _, port = on.removeprefix("ray://").rpartition(":")
+    if host:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE).close()
+
+
+def _unheard(*lines: Any, **options: Any) -> None:
+    """Lines that nobody reads."""
+
+
+def _need(count: float, memory: float, gpus: float) -> str:
+    parts = [f"{count:g} core{'s' * (count != 1)}"]
+    parts += [f"{memory / 1e9:.2f} GB of memory"] * bool(memory) + [f"{gpus:g} GPU{'s' * (gpus != 1)}"] * bool(gpus)
+    return ", ".join(parts)
+
+
+def _kept(text: str) -> Path:
+    """Where the whole message of a piece that failed is."""
+    from kibitz.core.jit import cache_home
+
+    folder = cache_home() / "logs"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"piece-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
+    path.write_text(text)
+    return path

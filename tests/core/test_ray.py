@@ -1,0 +1,149 @@
+"""Work in pieces on a real Ray with several nodes, which are processes of this machine."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import pieces_of_tests as work
+import pytest
+from ray_nodes import HERE, cluster_of, three_nodes
+
+ray = pytest.importorskip("ray")
+__all__ = ["three_nodes"]
+
+from kibitz.core import ray_pool, store  # noqa: E402
+from kibitz.core.artefacts import SharedArtefact  # noqa: E402
+from kibitz.core.errors import SolverError  # noqa: E402
+from kibitz.core.executor import executing, executor_of  # noqa: E402
+from kibitz.core.pieces import Piece  # noqa: E402
+
+# A cluster of its own for each: they come before the one that other tests share
+
+
+def test_a_cluster_that_is_not_there_is_a_sentence():
+    with pytest.raises(SolverError, match="there is no Ray cluster to work on"):
+        executor_of("127.0.0.1:1")
+
+
+@pytest.mark.slow
+def test_pieces_of_a_node_share_one_copy(tmp_path):
+    """Eight at once, on a node that does not see the path: the artefact is in memory once."""
+    store.save(tmp_path / "base", "profile", {"x": np.ones(4_000_000)}, {})
+    with cluster_of(1, num_cpus=8) as cluster, executing(cluster.address) as pool:
+        hidden = SharedArtefact("/nowhere", pool.artefact(tmp_path / "base").sha256)
+        list(pool.map(work.mapped, [Piece((hidden, 0.0)) for _ in range(16)]))  # workers are started
+        answers = [answer for _, answer in pool.map(work.mapped, [Piece((hidden, 3.0)) for _ in range(8)])]
+    assert {total for total, *_ in answers} == {4e6} and len({pid for _, pid, *_ in answers}) == 8
+    assert all(resident > 31e6 for *_, resident, _ in answers)
+    assert sum(share for *_, share in answers) < 2 * 32e6  # eight copies are 256e6; they do not look at one moment
+
+
+@pytest.mark.slow
+def test_a_store_and_a_disk_that_are_full():
+    """A real one: a disk that Ray takes for full, and more than memory holds."""
+    full = {"_system_config": {"local_fs_capacity_threshold": 0.0}}
+    with (
+        cluster_of(1, **full) as cluster,
+        executing(cluster.address) as pool,
+        pytest.raises(SolverError, match="object store is full, in memory and on disk"),
+    ):
+        list(pool.map(work.total, [Piece((1,))], shared=(np.ones(40_000_000),)))
+
+
+@pytest.mark.slow
+def test_a_ray_of_our_own(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (HERE.parent, HERE))))
+    with executing("ray") as pool:
+        assert not ray.is_initialized()  # it is started for the first piece
+        assert sorted(pool.map(work.square, [Piece((x,)) for x in range(5)])) == [(x, x * x) for x in range(5)]
+    assert not ray.is_initialized()
+
+
+@pytest.fixture(scope="module")
+def pool(three_nodes):
+    with executing(three_nodes) as executor:
+        yield executor
+
+
+def test_every_piece_is_done_once_on_some_node(pool):
+    heard = []
+    pieces = [Piece((x,), cost=x) for x in range(30)]
+    answers = list(pool.map(work.square, pieces, on_progress=lambda *told: heard.append(told)))
+    assert sorted(answers) == [(x, x * x) for x in range(30)]
+    assert heard[-1][:2] == (30, 30)
+
+
+def test_a_piece_has_the_cores_that_it_asked_for(pool):
+    found = [who for _, who in pool.map(work.who, [Piece((x,)) for x in range(6)])]
+    assert {(share, on) for _, share, on, _ in found} == {("1", None)}
+    assert len({pid for pid, *_ in found}) > 1 and os.getpid() not in {pid for pid, *_ in found}
+
+
+def test_a_shared_array_is_not_copied(pool):
+    array = np.ones(1_000_000)
+    answers = dict(pool.map(work.total, [Piece((x,)) for x in range(4)], shared=(array,)))
+    assert answers == {x: (1e6 + x, False) for x in range(4)}
+
+
+def test_workers_that_are_killed_are_replaced(pool, tmp_path):
+    pieces = [Piece((str(tmp_path), x)) for x in range(5)]
+    assert sorted(pool.map(work.dies_once, pieces)) == [(x, x * x) for x in range(5)]
+
+
+def test_refusals_and_failures_are_sentences(pool, tmp_path, monkeypatch):
+    monkeypatch.setenv("KIBITZ_CACHE", str(tmp_path))
+    with pytest.raises(SolverError, match=r"^7 is refused$"):
+        list(pool.map(work.refuse, [Piece((7,))]))
+    with pytest.raises(SolverError, match=r"failed on node .*: RuntimeError: 7 failed \(more in ") as caught:
+        list(pool.map(work.fail, [Piece((7,))]))
+    assert "Traceback" in Path(str(caught.value).rsplit("more in ", 1)[1].rstrip(")")).read_text()
+    with pytest.raises(SolverError, match="not a function of a module"):
+        list(pool.map(lambda x: x, [Piece((7,))]))
+
+
+def test_what_no_node_has_is_refused_before_the_start(pool):
+    for piece, words in (
+        (Piece((1,), memory=10**15), "1 core, 1000000.00 GB of memory"),
+        (Piece((1,), gpus=8), "1 core, 8 GPUs"),
+        (Piece((1,), cores=999), "999 cores"),
+    ):
+        with pytest.raises(SolverError, match=f"needs {words}, and no node has that at once"):
+            list(pool.map(work.square, [piece]))
+
+
+def test_another_version_on_a_node_is_refused(pool, monkeypatch):
+    monkeypatch.setattr(ray_pool, "version", lambda: "kibitz 9.9.9")
+    with pytest.raises(SolverError, match=r"has kibitz 0.*and this machine kibitz 9\.9\.9.*install the same"):
+        list(pool.map(work.square, [Piece((1,))]))
+
+
+def test_closing_the_iterator_cancels(pool):
+    answers = pool.map(work.slow_square, [Piece((x, 0.0 if x == 0 else 30.0), cost=-x) for x in range(5)])
+    began = time.monotonic()
+    assert next(answers) == (0, 0)
+    answers.close()
+    assert list(pool.map(work.square, [Piece((5,))])) == [(0, 25)]  # cores are free again
+    assert time.monotonic() - began < 20
+
+
+def test_artefacts_go_to_nodes_that_do_not_see_them(pool, tmp_path):
+    store.save(tmp_path / "a", "profile", {"x": np.arange(1000.0)}, {})
+    named = pool.artefact(tmp_path / "a")
+    assert {where for _, (where, _) in pool.map(work.read, [Piece((named,))])} == {str(tmp_path / "a")}
+    hidden = SharedArtefact("/nowhere", named.sha256)
+    found = [answer for _, answer in pool.map(work.read, [Piece((hidden,)) for _ in range(6)])]
+    assert {total for _, total in found} == {499500.0}
+    (where,) = {where for where, _ in found}  # one copy, of all workers of a node
+    assert where.endswith(f"artefacts/{named.sha256}")
+
+
+def test_a_full_store_is_a_sentence(pool, monkeypatch):
+    def full(value):
+        raise ray.exceptions.ObjectStoreFullError("full")
+
+    monkeypatch.setattr(pool._ray, "put", full)
+    with pytest.raises(SolverError, match="object store is full"):
+        list(pool.map(work.total, [Piece((1,))], shared=(np.zeros(3),)))

@@ -1,0 +1,99 @@
+"""Functions of a module, as pieces of work are: nodes of a cluster import them by name."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+from kibitz.core import store
+from kibitz.core.artefacts import located
+from kibitz.core.errors import GameError
+
+
+def square(x):
+    return x * x
+
+
+def slow_square(x, seconds):
+    time.sleep(seconds)
+    return x * x
+
+
+def who(x):
+    """The process that does a piece, and its cores."""
+    time.sleep(0.2)
+    return os.getpid(), os.environ.get("KIBITZ_CORES"), os.environ.get("KIBITZ_ON"), platform.node()
+
+
+def refuse(x):
+    raise GameError(f"{x} is refused")
+
+
+def fail(x):
+    raise RuntimeError(f"{x} failed")
+
+
+def dies_once(folder, x):
+    """Its process is killed the first time."""
+    mark = Path(folder) / str(x)
+    if not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return x * x
+
+
+def total(array, x):
+    """Of a shared array, and whether it is a copy of one's own."""
+    return float(array.sum()) + x, bool(array.flags.owndata)
+
+
+def read(artefact):
+    where = located(artefact)
+    return str(where), float(store.load(where, mmap=True).arrays["x"].sum())
+
+
+def large(n):
+    return np.zeros(n, np.uint8)
+
+
+def slow_piece(seconds, piece):
+    """What a piece adds to a table, after a while."""
+    time.sleep(seconds)
+    return np.arange(100, dtype=np.int64) * (piece + 1)
+
+
+def slow_table(seconds, pieces):
+    """The recipe of a table whose pieces take long."""
+    from kibitz.cards.tables import NodePieces, Recipe
+
+    def make(arrays, lock):
+        def fill(piece):
+            return lambda: add(arrays, slow_piece(0.0, piece))
+
+        return fill
+
+    def add(arrays, answer):
+        arrays["total"] += answer
+
+    far = NodePieces(slow_piece, lambda executor: (seconds,), add)
+    return Recipe("slow", "a test", 1, {"total": ("<i8", (100,))}, pieces, make, 10.0, sums=True, far=far)
+
+
+def mapped(artefact, seconds):
+    """Bytes of a mapped artefact that are resident here, and this process's share of them while others map it too."""
+    where = located(artefact)
+    array = store.load(where, mmap=True).arrays["x"]
+    total = float(array.sum())
+    time.sleep(seconds)
+    sizes, here = {"Rss": 0, "Pss": 0}, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if "-" in line.split(" ")[0] and not line.split(" ")[0].endswith(":"):
+            here = str(where) in line
+        elif here and line.startswith(("Rss:", "Pss:")):
+            sizes[line[:3]] += int(line.split()[1]) * 1024
+    return total, os.getpid(), sizes["Rss"], sizes["Pss"]
