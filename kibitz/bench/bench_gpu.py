@@ -128,7 +128,7 @@ def rent_markdown(result: dict[str, Any]) -> list[str]:
         rows.append(_rent(f"train `holdem.limit.2p` at {of['infosets']:,} infosets on a million boards",
                           1e6 / of["boards"]))  # fmt: skip
     if result.get("holdem"):
-        rows.append(_rent("best responses of both players to such a strategy over all boards",
+        rows.append(_rent("best responses of both players to a strategy of that size over all boards",
                           result["holdem"]["seconds"]))  # fmt: skip
     if result.get("poker", {}).get("flop"):
         of = result["poker"]["flop"]
@@ -138,9 +138,10 @@ def rent_markdown(result: dict[str, Any]) -> list[str]:
         return []
     return section(
         "What to rent", f"GPU time on one {result['machine']['gpu']}, worked out from the rates below, and the memory "
-        "that regrets and averages take. Other GPUs by NVIDIA with enough memory and CUDA 12 or 13 run the same code; "
-        "none was measured. A run takes one GPU. Several GPUs of a machine can share experts or seeds, one process "
-        "each (CUDA_VISIBLE_DEVICES); one strategy is not trained on several.",
+        "that regrets and average strategy take where it was measured. "
+        "Other GPUs by NVIDIA with enough memory and CUDA 12 or 13 run the same code; "
+        "none was measured. A run takes one GPU. Several GPUs of a machine can take an expert or a seed each, by "
+        "one process each (CUDA_VISIBLE_DEVICES); one strategy is not trained on several.",
         ["| work | GPU minutes | memory |", "|---|---:|---:|", *rows],
     )  # fmt: skip
 

@@ -156,16 +156,17 @@ def bench_boards(seconds: float, say: Callable[[str], None] = print, compared: b
 
 
 def boards_markdown(result: dict[str, Any]) -> list[str]:
-    lines = ["| infosets | buckets by round | boards per second | two CPU cores | ratio |", "|---:|---|---:|---:|---:|"]
+    lines = ["| infosets | buckets by round | GPU, boards per second | 2 CPU cores | GPU / 2 cores |"]
+    lines.append("|---:|---|---:|---:|---:|")
     for of in result["rates"].values():
         cpu, ratio = (f"{of['cpu']:,.1f}", f"{of['boards'] / of['cpu']:,.0f}x") if "cpu" in of else ("-", "-")
         by_round = ", ".join(f"{count:,}" for count in of["buckets"])
         lines.append(f"| {of['infosets']:,} | {by_round} | {of['boards']:,.0f} | {cpu} | {ratio} |")
     batch = next(iter(result["rates"].values()))["batch"]
     return section(
-        "Public chance sampling on a GPU", "`kibitz solve holdem.limit.2p --solver pcs --device gpu`, in buckets that "
-        "were made up for the measurement. All hands of both players are computed on each board, "
-        f"{batch} boards at a time by one strategy. Before anything was timed, an iteration on "
+        "Public chance sampling on a GPU", "`kibitz solve holdem.limit.2p --solver pcs --device gpu`, in synthetic "
+        "buckets with the sizes of percentile buckets. All hands of both players are computed on each board, "
+        f"{batch} boards for each update of the strategy. Before anything was timed, an iteration on "
         f"{len(result['checks'])} small games was compared with the same iteration on the CPU.", lines,
     )  # fmt: skip
 

@@ -61,13 +61,15 @@ def holdem_markdown(result: dict[str, Any] | None) -> list[str]:
         return []
     columns = {
         "infosets": f"{result['infosets']:,}", "boards": f"{result['boards']:,}",
-        "training, s": f"{result['training_seconds']:.0f}", "player 1": f"{result['best'][0]:.2f}",
-        "player 2": f"{result['best'][1]:.2f}", "exploitability, mbb/h": f"{result['exploitability']:.2f}",
-        "Gibson & Szafron 2011": f"{PAPER}", "both best responses, s": f"{result['seconds']:.0f}",
+        "training, s": f"{result['training_seconds']:.0f}", "best response of player 1": f"{result['best'][0]:.2f}",
+        "best response of player 2": f"{result['best'][1]:.2f}",
+        "exploitability, mbb/h": f"{result['exploitability']:.2f}",
+        "Gibson & Szafron 2011, Base, as many infosets": f"{PAPER}",
+        "both best responses, s": f"{result['seconds']:.0f}",
     }  # fmt: skip
     lines = [f"| {' | '.join(each)} |" for each in (columns, ["---:"] * len(columns), columns.values())]
     return section(
         "Limit hold'em, trained and measured", f"Two-player limit hold'em in {result['buckets']} buckets, trained by "
-        "public chance sampling. What best responses of each player win from it is exact: over all boards of the whole "
-        "game.", lines,
+        "public chance sampling. Winnings of best responses are exact, over all boards of the whole game, in mbb/h. "
+        "The strategy was trained for a short time and is not converged.", lines,
     )  # fmt: skip

@@ -231,15 +231,15 @@ def trees_markdown(result: dict[str, Any]) -> list[str]:
     if not result.get("trees", {}).get("rates"):
         return []
     trees = result["trees"]
-    names = ("game", "histories", "payoff entries", "GPU", "one thread", "all cores", "GPU to the faster", "OpenSpiel",
-             "GPU to OpenSpiel", "to NashConv 1e-4")  # fmt: skip
+    names = ("game", "histories", "payoff entries", "GPU, iterations/s", "one thread", "all cores", "GPU / the faster",
+             "OpenSpiel's C++, one thread", "GPU / OpenSpiel", "GPU, to NashConv 1e-4")  # fmt: skip
     lines = [f"| {' | '.join(names)} |", "|---|" + "---:|" * (len(names) - 1)]
     for spec, of in sorted(trees["rates"].items(), key=lambda each: int(each[1]["entries"])):
 
         def shown(name: str, text: str, of: dict[str, Any] = of) -> str:
             return text.format(of[name]) if name in of else "-"
 
-        to = f"{of['to']['seconds']:.2f} s, {of['to']['iterations']:,} of {of['to']['solver']}" if "to" in of else "-"
+        to = f"{of['to']['seconds']:.2f} s, {of['to']['iterations']:,} iterations of {of['to']['solver']}" if "to" in of else "-"
         lines.append(
             f"| `{spec}` | {of['histories']:,} | {of['entries']:,} | {of['gpu']:,.0f} | {shown('thread', '{:,.0f}')} | "
             f"{shown('cores', '{:,.0f}')} | {shown('ratio', '{:.2g}x')} | {shown('openspiel', '{:.3g}')} | "

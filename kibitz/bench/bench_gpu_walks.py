@@ -239,16 +239,16 @@ def bench_walks(bench: GpuBench) -> None:
 def walks_markdown(result: dict[str, Any]) -> list[str]:
     if "rates" not in result:
         return []
-    lines = ["| game | infosets, at most | million decisions per second | two CPU cores | ratio |"]
+    lines = ["| game | infosets, at most | GPU, million decisions per second | 2 CPU cores | GPU / 2 cores |"]
     lines.append("|---|---:|---:|---:|---:|")
     for of in sorted(result["rates"].values(), key=lambda of: -of["decisions"]):
         cpu, ratio = (f"{of['cpu'] / 1e6:,.1f}", f"{of['ratio']:,.0f}x") if "ratio" in of else ("-", "-")
         lines.append(f"| `{of['game']}` | {of['rows']:,} | {of['decisions'] / 1e6:,.0f} | {cpu} | {ratio} |")
     return section(
-        "Monte Carlo CFR", "`kibitz train GAME --device gpu`: external sampling. Each thread of the GPU is a walker. "
-        "All of them add to one table by atomic additions, in single precision. A run is not reproducible to the byte, "
-        f"because threads run side by side. Before anything was timed, training of {len(result['checks'])} games was "
-        "compared with the same training on the CPU.", lines,
+        "Monte Carlo CFR", "`kibitz train GAME --device gpu`: external sampling. Each thread of the GPU "
+        "traverses deals of its own. All of them add to one table by atomic additions, in single precision. A run is "
+        "not reproducible to the byte, because the order of additions varies. Before anything was timed, training of "
+        f"{len(result['checks'])} games was compared with the same training on the CPU.", lines,
     )  # fmt: skip
 
 
@@ -286,9 +286,9 @@ def _exact_section(exact: dict[str, Any]) -> list[str]:
     lines = [
         "## Exact measures", "",
         "NashConv of the average strategy in the whole game, and iterations in brackets. In Leduc poker GPU and CPU",
-        "have as many iterations. In Rhode Island hold'em GPU and two CPU cores have the same time. CFR runs on the",
-        "tree.", "",
-        "| game | GPU | CPU | CFR |", "|---|---:|---:|---:|", *rows, "",
+        "run the same number of iterations, the CPU with three seeds. In Rhode Island hold'em GPU and two CPU cores",
+        "run for the same time. CFR runs on the tree, on the CPU.", "",
+        "| game | GPU | CPU | full CFR |", "|---|---:|---:|---:|", *rows, "",
     ]  # fmt: skip
     if left and "left" in left:
         lines += [f"A training of `{left['game']}` on the GPU was killed with SIGKILL. Its last checkpoint had",
