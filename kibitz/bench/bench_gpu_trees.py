@@ -239,7 +239,9 @@ def trees_markdown(result: dict[str, Any]) -> list[str]:
         def shown(name: str, text: str, of: dict[str, Any] = of) -> str:
             return text.format(of[name]) if name in of else "-"
 
-        to = f"{of['to']['seconds']:.2f} s, {of['to']['iterations']:,} iterations of {of['to']['solver']}" if "to" in of else "-"
+        to = "-"
+        if "to" in of:
+            to = f"{of['to']['seconds']:.2f} s, {of['to']['iterations']:,} iterations of {of['to']['solver']}"
         lines.append(
             f"| `{spec}` | {of['histories']:,} | {of['entries']:,} | {of['gpu']:,.0f} | {shown('thread', '{:,.0f}')} | "
             f"{shown('cores', '{:,.0f}')} | {shown('ratio', '{:.2g}x')} | {shown('openspiel', '{:.3g}')} | "
