@@ -316,11 +316,13 @@ def evaluate_together(
     from kibitz.poker.bucketed.device import Device
     from kibitz.poker.rules import acpc
     from kibitz.poker.whole.profiles import measured_together
+    from kibitz.poker.whole.walk import check
 
     Device(device)  # refuses a GPU that is missing, before any work
     named = [_whole_player(strategy, game) for strategy in strategies]
     rules = named[0][0]
-    for each, _ in named[1:]:
+    for each, _ in named:
+        check(each)
         if acpc.write(each.definition) != acpc.write(rules.definition):
             raise GameError(f"strategies that are measured together play one game, not {rules.spec} and {each.spec}")
     field = measured_together(rules, [player for _, player in named], tell, device, value)

@@ -65,7 +65,8 @@ def evaluate(
       kibitz evaluate toepen.blueprint --seconds 30
       kibitz evaluate fox.profile --game fox.py:FoxAndHen --json
       kibitz evaluate always-call --game holdem.limit.2p --whole
-      kibitz evaluate a.profile b.profile --whole --value
+      kibitz evaluate always-call always-raise --game holdem.limit.2p --whole \\
+          --value
     """
     if whole:
         _evaluate_whole(profile, game, device, json, value)

@@ -60,7 +60,7 @@ def reproduce(
     markdown: Annotated[Path | None, option("--markdown", "FILE", "Also write one Markdown page with plots.")] = None,
     stage: Annotated[str | None, option("--stage", "NAME", STAGE_HELP)] = None,
     seconds: Annotated[float | None, number("--seconds", "S", "--stage: end before so many seconds are over.")] = None,
-    device: Annotated[str, option("--device", "NAME", "--stage: cpu or gpu.")] = "cpu",
+    device: Annotated[str, option("--device", "DEVICE", "--stage: cpu or gpu.")] = "cpu",
     results: Annotated[Path | None, option("--results", "DIR", RESULTS_HELP)] = None,
     quick: Annotated[bool, flag("--quick", QUICK_HELP)] = False,
     exact: Annotated[bool, flag("--exact", EXACT_HELP)] = False,

@@ -38,7 +38,6 @@ def sweep(
     Examples:
       kibitz sweep 'solve leduc --until 0.01' --seed 0..3
       kibitz sweep 'solve kuhn --iterations 100' --solver cfr+,dcfr+ --json
-      kibitz sweep 'solve leduc --out runs/{seed}.profile' --seed 0..99 --on ray
     """
     varied = options_of(context.args)
     runs = [dict(zip(varied, values, strict=True)) for values in product(*varied.values())]

@@ -29,7 +29,7 @@ SECTIONS = {
     "Evaluate": ["show", "evaluate", "diff", "crosstable", "match", "export", "import"],
     "Play": ["play", "ui", "acpc serve", "acpc join"],
     "Poker": ["poker icm", "poker pushfold", "poker tournament", "poker phases", "poker cards"],
-    "Research": ["reproduce", "bench"],
+    "Research": ["sweep", "reproduce", "bench"],
 }
 COMMANDS = [name for names in SECTIONS.values() for name in names]
 ALL = [" ".join(words) for words in docs.commands()]  # with groups, and commands inside of them
