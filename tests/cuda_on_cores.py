@@ -11,6 +11,19 @@ from uuid import uuid4
 
 import numpy as np
 
+from kibitz.core.errors import SolverError
+from kibitz.core.gpu import cupy_module
+
+
+def _gpu_there():
+    try:
+        cupy_module()
+    except SolverError:
+        return False
+    return True
+
+
+THERE = _gpu_there()
 COMPILER = shutil.which("g++")
 HEAD = """
 struct Place { int x, y, z; };

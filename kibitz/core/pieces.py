@@ -61,7 +61,7 @@ class Remaining:
         self.began, self.spent = time.monotonic(), 0.0
 
     def add(self, number: int) -> tuple[int, int, float | None]:
-        """A piece is done; returns what an `OnPieces` is told."""
+        """A piece is done; returns the arguments of an `OnPieces` callback."""
         self.done += 1
         self.spent += self.costs[number]
         rest = max(0.0, self.left - self.spent)

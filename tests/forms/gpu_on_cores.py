@@ -30,7 +30,7 @@ def compiled(source, defines):
 
 
 class CoreLauncher:
-    """As `kibitz.forms.gpu.launcher.CupyLauncher`; arrays are NumPy's. clock: seconds of a launch, if they are told."""
+    """As `kibitz.forms.gpu.launcher.CupyLauncher`; arrays are NumPy's. clock: seconds of a launch, if given."""
 
     multiprocessors = 8
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cuda_on_cores import THERE
 from gpu_on_cores import COMPILER, CoreLauncher
 from random_games import Nested, RandomGame, choice, edge_cases, end
 from test_rows import random_task
@@ -13,7 +14,6 @@ import kibitz
 from kibitz.bench import bench_gpu_trees as bench
 from kibitz.cli import app
 from kibitz.core.errors import SolverError
-from kibitz.core.gpu import cupy_module
 from kibitz.forms.gpu import launcher as launchers
 from kibitz.forms.gpu import layout as layouts
 from kibitz.forms.gpu.layout import layout_of
@@ -31,15 +31,6 @@ VARIANTS = (
 CLOSE = 1e-9  # in double precision, of sums that are added up in another order
 
 
-def _there():
-    try:
-        cupy_module()
-    except SolverError:
-        return False
-    return True
-
-
-THERE = _there()
 pytestmark = pytest.mark.skipif(not (COMPILER or THERE), reason="neither a GPU nor g++")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bucketed import random_buckets, rules
+from cuda_on_cores import THERE
 
 from kibitz.core.errors import SolverError
 from kibitz.forms.kernels.cfr import Rule
@@ -14,17 +15,6 @@ from kibitz.poker.bucketed.form import BucketForm
 from kibitz.poker.bucketed.weights import joint_weights
 from kibitz.solvers import RunOptions
 from kibitz.solvers.run import solve, solve_through
-
-
-def _there() -> bool:
-    try:
-        Device("gpu")
-    except SolverError:
-        return False
-    return True
-
-
-THERE = _there()
 
 
 @pytest.mark.skipif(THERE, reason="there is a GPU")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bucketed import FOUR_ROUNDS, SMALL, random_buckets, random_probabilities, rules, two_views
-from cuda_on_cores import COMPILER, OnCores
+from cuda_on_cores import COMPILER, THERE, OnCores
 from typer.testing import CliRunner
 
 import kibitz
@@ -27,17 +27,6 @@ from kibitz.stitch import static
 SLOW = ("rhode island of 4 ranks", "turn hold'em of 10 cards", "river hold'em of 10 cards")
 GAMES = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in (*SMALL, *FOUR_ROUNDS)]
 compiles = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
-
-
-def _there():
-    try:
-        Device("gpu")
-    except SolverError:
-        return False
-    return True
-
-
-THERE = _there()
 
 
 class PcsOnCores(OnCores, GpuPcs):

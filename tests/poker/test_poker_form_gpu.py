@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from cuda_on_cores import THERE
 from poker_form_on_cores import COMPILER, OnCores
 from poker_games import GAMES, pair, random_probabilities
 from typer.testing import CliRunner
@@ -16,7 +17,6 @@ from kibitz.bench import bench_gpu_poker
 from kibitz.cli import app
 from kibitz.core.errors import ArtefactError, SolverError
 from kibitz.forms.kernels.cfr import Rule
-from kibitz.poker.bucketed.device import Device
 from kibitz.poker.endgames.endgames import Safe, solved
 from kibitz.poker.endgames.subgame import Endgame
 from kibitz.poker.exact import cuda, gpu, gpu_state
@@ -58,17 +58,6 @@ ENDGAMES = {  # the game, the betting before, cards on the board
     "flop without limit": (NO_LIMIT, "cc/", 3),
 }
 compiled = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
-
-
-def _there():
-    try:
-        Device("gpu")
-    except SolverError:
-        return False
-    return True
-
-
-THERE = _there()
 
 
 @pytest.fixture(scope="module")

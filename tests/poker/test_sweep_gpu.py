@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import shutil
 import subprocess
 
 import numpy as np
 import pytest
 from bucketed import FOUR_ROUNDS, SMALL, random_probabilities, rules, two_views
+from cuda_on_cores import COMPILER, THERE
 from test_sweep import random_profile
 from typer.testing import CliRunner
 
@@ -28,7 +28,6 @@ from kibitz.poker.whole.strategy import always, within_views
 from kibitz.poker.whole.walk import Sweep
 
 GAMES = [name for name in (*SMALL, *FOUR_ROUNDS) if name != "kuhn"]  # which has no board
-COMPILER = shutil.which("g++")
 CORES = """
 struct Place { int x, y, z; };
 struct uint4 { unsigned x, y, z, w; };
@@ -42,17 +41,6 @@ extern "C" { Place threadIdx, blockIdx, blockDim; }
 #define __launch_bounds__(threads, blocks)
 #define __restrict__
 """
-
-
-def _there():
-    try:
-        Device("gpu")
-    except SolverError:
-        return False
-    return True
-
-
-THERE = _there()
 
 
 class PackerOnCores(BoardPacker):

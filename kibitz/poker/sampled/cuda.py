@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kibitz.poker.whole.plan import Part
+from kibitz.poker.whole.templates import HEAD
 
 WARP, WIDE = 32, 16  # threads, and lanes of a group
 PAIRS = WIDE // 2  # threads of a group: each has two lanes
@@ -68,27 +69,7 @@ def filled(hands: int) -> int:
     return -(-hands // STEP) * STEP
 
 
-PRELUDE = """
-#define SINGLE {single}
-typedef {real} real;
-typedef {real}2 vec;
-#define HANDS {hands}
-#define FILLED {filled}
-#define ABOVE {above}
-#define GROUPS {groups}
-#define NODES {nodes}
-#define AFTER {after}
-#define TERM {term}
-#define WIDE {wide}
-#define PAIRS {pairs}
-#define WARP {warp}
-#define EXTRA {extra}
-__device__ __forceinline__ vec two(real a, real b) {{ vec v; v.x = a; v.y = b; return v; }}
-__device__ __forceinline__ vec operator+(vec a, vec b) {{ return two(a.x + b.x, a.y + b.y); }}
-__device__ __forceinline__ vec operator-(vec a, vec b) {{ return two(a.x - b.x, a.y - b.y); }}
-__device__ __forceinline__ vec operator*(vec a, vec b) {{ return two(a.x * b.x, a.y * b.y); }}
-__device__ __forceinline__ vec load(const real* at) {{ return *(const vec*)at; }}
-"""
+PRELUDE = "\n#define SINGLE {single}\n" + HEAD
 
 # A hand is four words: bytes of shared memory to its cards (16 bits each), the hand on the board before, two rows; more
 # rows, of those sources that few nodes go by, are in `extra`. Parts that do not wait for one another are functions of

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-PRELUDE = """
-typedef {real} real;
+# What the code of sampled boards (`poker/sampled/cuda.py`) begins with too
+HEAD = """typedef {real} real;
 typedef {real}2 vec;
 #define HANDS {hands}
 #define FILLED {filled}
@@ -21,7 +21,12 @@ __device__ __forceinline__ vec operator+(vec a, vec b) {{ return two(a.x + b.x, 
 __device__ __forceinline__ vec operator-(vec a, vec b) {{ return two(a.x - b.x, a.y - b.y); }}
 __device__ __forceinline__ vec operator*(vec a, vec b) {{ return two(a.x * b.x, a.y * b.y); }}
 __device__ __forceinline__ vec load(const real* at) {{ return *(const vec*)at; }}
-__device__ __forceinline__ real ratio(real a, real b) {{ return b != 0 ? a / b : 0; }}
+"""
+
+PRELUDE = (
+    "\n"
+    + HEAD
+    + """__device__ __forceinline__ real ratio(real a, real b) {{ return b != 0 ? a / b : 0; }}
 #ifdef __CUDACC__  // a compiler for GPUs; OPAQUE: one multiplication and addition makes an address, not three of them
 #define OPAQUE(pointer) asm("" : "+l"(pointer))
 __device__ __forceinline__ vec fetch(const real* at) {{ return __ldg((const vec*)at); }}
@@ -32,6 +37,7 @@ __device__ __forceinline__ vec fetch(const real* at) {{ return load(at); }}
 __device__ __forceinline__ vec larger(vec a, vec b) {{ return two(a.x > b.x ? a.x : b.x, a.y > b.y ? a.y : b.y); }}
 #endif
 """
+)
 
 # A hand is four words: bytes of shared memory to its cards (16 bits each), the hand on the board before, two rows; more
 # rows, of those sources that few nodes go by, are in `extra`.
