@@ -8,6 +8,7 @@ from typing import Any
 from kibitz.core.errors import SolverError
 
 DEVICES = ("cpu", "gpu")
+PLAIN_SHARED = 48 << 10  # bytes of shared memory that need not be asked for
 
 
 def require(device: str) -> None:
@@ -34,3 +35,22 @@ def cupy_module() -> Any:
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise SolverError(f"the GPU cannot be used ({error}): check the driver, or leave out --device") from None
     return cupy
+
+
+class CudaKernels:
+    """Kernels that are compiled from source when they are first asked for. `xp` is CuPy."""
+
+    xp: Any
+
+    def _compile(self, source: str) -> Any:
+        return self.xp.RawModule(code=source, options=("-std=c++17",))
+
+    def _function(self, tables: Any, name: str, shared: int = 0) -> Any:
+        """A kernel of `tables.module`, kept in `tables.functions`. shared: bytes of shared memory of a block."""
+        if name not in tables.functions:
+            function = tables.functions[name] = tables.module.get_function(name)
+            if shared > PLAIN_SHARED:
+                function.max_dynamic_shared_size_bytes = shared
+            if shared:
+                function.preferred_shared_memory_carveout = 100
+        return tables.functions[name]

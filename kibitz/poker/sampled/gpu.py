@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from kibitz.core.compiling import aside
 from kibitz.core.errors import SolverError
+from kibitz.core.gpu import CudaKernels
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.sampled.cuda import ADD, C_NAMES, LEARN, LIFT, PAIRS, STEP, WARP, WIDE, LearningRound, filled
 from kibitz.poker.sampled.drawn_boards import BatchHands, DrawnBoards, hands_above, rounds_without_cards
@@ -32,7 +33,6 @@ GROWTH = 64  # a batch is at most this part of the boards so far: with 16 strate
 SHARE = 0.85  # of free memory that is taken at most
 THREADS = 256
 ROW_BLOCKS = 4096  # of threads that go through the rows of a node
-PLAIN_SHARED = 48 << 10  # bytes of shared memory that need not be asked for
 
 
 @dataclass
@@ -93,7 +93,7 @@ def betting_tables(
     return stake, begin, exits
 
 
-class GpuPcs(Pcs):
+class GpuPcs(CudaKernels, Pcs):
     """`Pcs` on a GPU. What is learnt is copied back where it is asked for."""
 
     def __init__(
@@ -216,18 +216,6 @@ class GpuPcs(Pcs):
             of, xp.asarray(stake), (xp.asarray(begin[0]), xp.asarray(begin[1])),
             xp.asarray(self._gain_begins[seat][level]), xp.asarray(lanes), xp.asarray(exits), kinds, module,
         )  # fmt: skip
-
-    def _compile(self, source: str) -> Any:
-        return self.xp.RawModule(code=source, options=("-std=c++17",))
-
-    def _function(self, tables: Any, name: str, shared: int = 0) -> Any:
-        if name not in tables.functions:
-            function = tables.functions[name] = tables.module.get_function(name)
-            if shared > PLAIN_SHARED:
-                function.max_dynamic_shared_size_bytes = shared
-            if shared:
-                function.preferred_shared_memory_carveout = 100
-        return tables.functions[name]
 
     @cached_property
     def _nodes(self) -> list[LearningNodes]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError
+from kibitz.core.gpu import CudaKernels
 from kibitz.core.resources import cores
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.whole import cuda
@@ -32,7 +33,6 @@ MOST_ROOM = 16 << 30  # bytes for the values of betting on the last boards: a sh
 SHARE = 0.8  # of free memory that is taken at most
 THREADS = 256
 _C_NAMES = {4: "float", 8: "double"}
-PLAIN_SHARED = 48 << 10  # bytes of shared memory that need not be asked for
 
 
 @dataclass
@@ -48,7 +48,7 @@ class RoundTables:
     functions: dict[str, Any] = field(default_factory=dict)
 
 
-class Shards:
+class Shards(CudaKernels):
     """What `Sweep.shard` (`walk.py`) works out, on a GPU. Several threads may ask: they prepare side by side.
 
     packer: what makes boards ready, shared by all sweeps of a pass, who then see to it that there is room
@@ -180,18 +180,6 @@ class Shards:
         begins = xp.asarray(self.wide.begins[0][level]), xp.asarray(self.wide.begins[1][level])
         stakes, exits = self.wide.stakes(level, seat), self.wide.exits(level)
         return RoundTables(of, xp.asarray(stakes), begins, xp.asarray(exits), kinds, module)
-
-    def _compile(self, source: str) -> Any:
-        return self.xp.RawModule(code=source, options=("-std=c++17",))
-
-    def _function(self, tables: RoundTables, name: str, shared: int = 0) -> Any:
-        if name not in tables.functions:
-            function = tables.functions[name] = tables.module.get_function(name)
-            if shared > PLAIN_SHARED:
-                function.max_dynamic_shared_size_bytes = shared
-            if shared:
-                function.preferred_shared_memory_carveout = 100
-        return tables.functions[name]
 
     # Shards
 
