@@ -118,13 +118,15 @@ class BucketCfrState:
             actions = slice(node.first, node.first + node.count)
             regret = self.form.view(self._regret, seat, g)[actions]
             strategy = self.form.view(self._strategy, seat, g)[actions]
+            if not self.form.trainable(g, node):
+                return (strategy * values).sum(axis=0)
             mean = xp.empty(values.shape[1:], self.dtype)
 
             def work(lanes: slice) -> None:
                 here, old, chosen = values[:, lanes], regret[:, lanes], strategy[:, lanes]
                 at = (chosen * here).sum(axis=0)
                 mean[lanes] = at
-                delta = here - at
+                delta = self.form.pooled(g, node, lanes, here - at)
                 if grow == keep:
                     new = old * grow if grow != 1.0 else old.copy()
                 else:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
 from kibitz.poker.exact.factored import FactoredForm
-from kibitz.poker.exact.table import groups_of, nodes_of, segments_of
+from kibitz.poker.exact.table import Groups, groups_of, nodes_of, segments_of
 from kibitz.poker.rules import acpc
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Group:
     """Segments of one shape."""
 
     level: int  # betting round
+    table: int  # of the layout's `parents`, and of matrices of joint weights: which buckets its lanes have
     lanes: int
     width: tuple[int, int]  # actions of each seat
     nodes: tuple[Node, ...]  # in preorder
@@ -87,15 +88,19 @@ class BucketLayout(FactoredForm):
         self.abstraction, self.buckets_digest = name, digest
         self.parents = tuple(np.asarray(parent, np.int64) for parent in parents)
         self._check_parents()
-        self.rows = np.array([len(parent) for parent in self.parents], np.int64)
         self.betting = game.betting
-        rounds = self.definition.rounds
-        self.segments = segments_of(self.betting, rounds)
+        self.segments = segments_of(self.betting, self.definition.rounds)
         self.levels = self.segments.levels
-        self.lanes_of = groups_of(self.betting, self.segments, EVERY_LANE)
-        self.groups = self._groups(nodes_of(self.betting, self.segments, self.lanes_of, np.ones(rounds)))
+        self._lay_out(groups_of(self.betting, self.segments, EVERY_LANE), self.levels)
+
+    def _lay_out(self, lanes_of: Groups, tables: Ints) -> None:
+        """Number the sequences. tables: [segments] which of `parents` says how many buckets a segment has."""
+        self.rows = np.array([len(parent) for parent in self.parents], np.int64)
+        self.lanes_of = lanes_of
+        nodes = nodes_of(self.betting, self.segments, lanes_of, np.ones(self.definition.rounds))
+        self.groups = self._groups(nodes, tables)
         sizes = np.array(
-            [[g.width[seat] * g.lanes * int(self.rows[g.level]) for g in self.groups] for seat in (0, 1)], np.int64
+            [[g.width[seat] * g.lanes * int(self.rows[g.table]) for g in self.groups] for seat in (0, 1)], np.int64
         )
         self.base = 1 + np.cumsum(sizes, axis=1) - sizes  # [seats, groups]  first sequence of a group
         second = 1 + int(sizes[0].sum())
@@ -117,7 +122,12 @@ class BucketLayout(FactoredForm):
                     "needs its own, consecutively numbered buckets"
                 )
 
-    def _groups(self, table: dict[str, Any]) -> tuple[Group, ...]:
+    @property
+    def table_before(self) -> tuple[int, ...]:
+        """By table: that of the round before; -1 in the first round."""
+        return tuple(range(-1, len(self.parents) - 1))
+
+    def _groups(self, table: dict[str, Any], tables: Ints) -> tuple[Group, ...]:
         from kibitz.poker.exact.kernels.passes import FOLD, SHOWDOWN
 
         groups = []
@@ -158,7 +168,8 @@ class BucketLayout(FactoredForm):
                 for i in range(*table["group_link"][g : g + 2].tolist())
             )  # fmt: skip
             width = int(table["width"][0, g]), int(table["width"][1, g])
-            groups.append(Group(int(level[g]), lanes, width, nodes, ends(FOLD), ends(SHOWDOWN), links))
+            buckets = int(tables[self.lanes_of.lanes[g][0]])
+            groups.append(Group(int(level[g]), buckets, lanes, width, nodes, ends(FOLD), ends(SHOWDOWN), links))
         return tuple(groups)
 
     @property
@@ -169,7 +180,7 @@ class BucketLayout(FactoredForm):
     def view(self, array: Any, seat: int, group: int) -> Any:
         """[actions, lanes, buckets]  of what is known by sequence."""
         g = self.groups[group]
-        rows, start = int(self.rows[g.level]), int(self.base[seat, group])
+        rows, start = int(self.rows[g.table]), int(self.base[seat, group])
         return array[start : start + g.width[seat] * g.lanes * rows].reshape(g.width[seat], g.lanes, rows)
 
     @cached_property
@@ -181,7 +192,7 @@ class BucketLayout(FactoredForm):
         """[actions, buckets]  the sequences of a seat in a segment."""
         group, lane = int(self.lanes_of.group[segment]), int(self.lanes_of.lane[segment])
         g = self.groups[group]
-        rows = int(self.rows[g.level])
+        rows = int(self.rows[g.table])
         action = np.arange(g.width[seat])[:, None]
         sequences: Ints = int(self.base[seat, group]) + (action * g.lanes + lane) * rows + np.arange(rows)
         return sequences
@@ -194,7 +205,7 @@ class BucketLayout(FactoredForm):
         for seat in (0, 1):
             for segment in range(len(self.segments.node)):
                 g, lane = int(self.lanes_of.group[segment]), int(self.lanes_of.lane[segment])
-                rows = int(self.rows[self.groups[g].level])
+                rows = int(self.rows[self.groups[g].table])
                 for node in self.groups[g].nodes:
                     if node.seat == seat:
                         yield seat, g, lane, node, at
@@ -223,7 +234,7 @@ class BucketLayout(FactoredForm):
     @cached_property
     def products(self) -> int:
         """Multiply-adds of one gradient."""
-        return sum(int(self.rows[g.level]) ** 2 * g.lanes * (len(g.folds) + len(g.showdowns)) for g in self.groups)
+        return sum(int(self.rows[g.table]) ** 2 * g.lanes * (len(g.folds) + len(g.showdowns)) for g in self.groups)
 
     @property
     def weight_bytes(self) -> int:
@@ -234,7 +245,7 @@ class BucketLayout(FactoredForm):
     def solve_bytes(self) -> int:
         """What CFR takes beside them: five arrays in single precision; for an evaluation of NashConv three in double
         and a seat's products; and in the end the profile."""
-        columns = max(g.lanes * max(len(g.folds), len(g.showdowns)) * int(self.rows[g.level]) for g in self.groups)
+        columns = max(g.lanes * max(len(g.folds), len(g.showdowns)) * int(self.rows[g.table]) for g in self.groups)
         return self.sequences * (5 * 4 + 3 * 8) + 2 * 8 * columns
 
     @cached_property

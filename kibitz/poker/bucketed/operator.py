@@ -63,6 +63,16 @@ class BucketOperator(BucketLayout):
         """Entries of the payoff matrix, if it were written out: it determines the time of the linear program."""
         return self.products
 
+    # What a form with other rows than buckets changes (`kibitz.poker.stitching.part_form`).
+
+    def trainable(self, g: int, node: Node) -> bool:
+        """Whether CFR revises what is played at a node."""
+        return True
+
+    def pooled(self, g: int, node: Node, lanes: slice, values: Any) -> Any:
+        """Counterfactual values by bucket [actions, lanes, buckets] -> by infoset, given to each of its buckets."""
+        return values
+
     # Sequences and infoset columns.
 
     def uniform(self) -> Floats:
@@ -170,7 +180,7 @@ class BucketOperator(BucketLayout):
                 for node in group.nodes:
                     if node.seat == seat:
                         mine, his = passes.before(g, node, plan, roots)
-                        met = his @ passes.meets[group.level].T
+                        met = his @ passes.meets[group.table].T
                         actions = slice(node.first, node.first + node.count)
                         self.view(weight, seat, g)[actions] = met
                         self.view(comes, seat, g)[actions] = mine * met

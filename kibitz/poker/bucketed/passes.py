@@ -36,14 +36,14 @@ class Passes:
         self.up = [xp.asarray(of) for of in layout.parents]
         self.first = [xp.asarray(of) for of in layout.firsts]
         self._stakes: dict[tuple[int, str], Any] = {}
-        self.hands = [self._of_first(level) for level in range(len(self.up))]
+        self.hands = [self._of_first(table) for table in range(len(self.up))]
 
-    def _of_first(self, level: int) -> Any:
+    def _of_first(self, table: int) -> Any:
         """[buckets, buckets of the first round]  1 where a bucket comes of one of the first round."""
         layout = self.layout
-        above = np.arange(int(layout.rows[level]))
-        for at in range(level, 0, -1):
-            above = layout.parents[at][above]
+        above, at = np.arange(int(layout.rows[table])), table
+        while layout.table_before[at] >= 0:
+            above, at = layout.parents[at][above], layout.table_before[at]
         return (above[:, None] == np.arange(int(layout.rows[0]))).astype(self.dtype)
 
     def zeros(self) -> Any:
@@ -51,7 +51,7 @@ class Passes:
         return self.xp.zeros(self.layout.sequences, self.dtype)
 
     def _rows(self, group: Group) -> int:
-        return int(self.layout.rows[group.level])
+        return int(self.layout.rows[group.table])
 
     def _handed_on(self, g: int, seat: int, here: Any, roots: list[Any]) -> None:
         """The reach of a seat at the ends of a round's betting, at the roots of the next round."""
@@ -62,7 +62,7 @@ class Passes:
                 roots[link.group] = self.xp.empty((after.lanes, self._rows(after)), self.dtype)
             before = link.before[seat]
             source = (roots[g] if before < 0 else here[before])[link.lanes]
-            roots[link.group][link.onto] = self.xp.take(source, self.up[after.level], axis=1)
+            roots[link.group][link.onto] = self.xp.take(source, self.up[after.table], axis=1)
 
     def _first_root(self) -> list[Any]:
         first = self.layout.groups[0]
@@ -115,12 +115,12 @@ class Passes:
             root = at_root[g] = xp.zeros((group.lanes, self._rows(group)), self.dtype)
             for kind, ends, matrix in (("fold", group.folds, self.meets), ("show", group.showdowns, self.wins)):
                 if ends:
-                    worth = self._product(ends, other, reach, roots[g], matrix[group.level], group.level)
+                    worth = self._product(ends, other, reach, roots[g], matrix[group.table], group.table)
                     self._add_ends(g, kind, ends, seat, worth, own, root)
             self._passed_up(g, seat, at_root, own, root)
         out[int(layout.seat_sequence[seat])] = at_root[0].sum(dtype=np.float64)
 
-    def _product(self, ends: tuple[BettingEnd, ...], other: int, reach: Any, root: Any, matrix: Any, level: int) -> Any:
+    def _product(self, ends: tuple[BettingEnd, ...], other: int, reach: Any, root: Any, matrix: Any, table: int) -> Any:
         """[ends, lanes, buckets]  the matrix times the other's reach at each end."""
         lanes, rows = root.shape
         columns = self.xp.empty((len(ends), lanes, rows), self.dtype)
@@ -130,7 +130,7 @@ class Passes:
         # matrix[own, other], so a line is multiplied by its transpose.
         if self.device.on_gpu or rows < LEAST_ROWS or len(lines) < LEAST_LINES:
             return (lines @ matrix.T).reshape(columns.shape)
-        return self._where_reached(lines, matrix, self.hands[level]).reshape(columns.shape)
+        return self._where_reached(lines, matrix, self.hands[table]).reshape(columns.shape)
 
     def _where_reached(self, lines: Any, matrix: Any, hands: Any) -> Any:
         """lines @ matrix.T, where what is zero is left out: many hands never take a way of betting.
@@ -167,8 +167,8 @@ class Passes:
     def _passed_up(self, g: int, seat: int, at_root: list[Any], own: Any, root: Any) -> None:
         """Add what the roots of the next round are worth, where a seat comes there."""
         for link in self.layout.groups[g].links:
-            level = self.layout.groups[link.group].level
-            worth = self.device.sum_children(at_root[link.group][link.onto], self.first[level])
+            table = self.layout.groups[link.group].table
+            worth = self.device.sum_children(at_root[link.group][link.onto], self.first[table])
             onto = root if link.before[seat] < 0 else own[link.before[seat]]
             onto[link.lanes] += worth
 

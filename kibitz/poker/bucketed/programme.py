@@ -21,7 +21,7 @@ def payoff_entries(form: BucketOperator) -> int:
     """How many entries of the payoff matrix are not zero, without writing it."""
     entries = 0
     for group in form.groups:
-        meets, wins = form.host_weights.meets[group.level], form.host_weights.wins[group.level]
+        meets, wins = form.host_weights.meets[group.table], form.host_weights.wins[group.table]
         entries += group.lanes * len(group.folds) * int(np.count_nonzero(meets))
         entries += group.lanes * len(group.showdowns) * int(np.count_nonzero(wins))
     return entries
@@ -42,8 +42,8 @@ def payoff_matrix(form: BucketOperator) -> Any:
     rows, columns, values = [], [], []
     for g, group in enumerate(form.groups):
         for ends, matrix in ((group.folds, form.host_weights.meets), (group.showdowns, form.host_weights.wins)):
-            i, j = np.nonzero(matrix[group.level])
-            worth = matrix[group.level][i, j]
+            i, j = np.nonzero(matrix[group.table])
+            worth = matrix[group.table][i, j]
             for end in ends:
                 for lane in range(group.lanes):
                     own, other = (lasts[seat][g](end.before[seat])[lane] for seat in (0, 1))
@@ -61,7 +61,7 @@ def last_sequences(form: BucketOperator, seat: int) -> list[Any]:
     numbers = np.arange(form.sequences)
     first = form.groups[0]
     roots: list[Ints] = [np.full((first.lanes, int(form.rows[0])), int(form.seat_sequence[seat]))]
-    roots += [np.zeros((g.lanes, int(form.rows[g.level])), np.int64) for g in form.groups[1:]]
+    roots += [np.zeros((g.lanes, int(form.rows[g.table])), np.int64) for g in form.groups[1:]]
 
     def at(g: int) -> Any:
         return lambda action: roots[g] if action < 0 else form.view(numbers, seat, g)[action]
@@ -69,7 +69,7 @@ def last_sequences(form: BucketOperator, seat: int) -> list[Any]:
     for g, group in enumerate(form.groups):
         for link in group.links:
             after = form.groups[link.group]
-            roots[link.group][link.onto] = at(g)(link.before[seat])[link.lanes][:, form.parents[after.level]]
+            roots[link.group][link.onto] = at(g)(link.before[seat])[link.lanes][:, form.parents[after.table]]
     return [at(g) for g in range(len(form.groups))]
 
 

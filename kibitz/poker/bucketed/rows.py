@@ -88,7 +88,7 @@ class BucketRows(MaskedRows):
                     if node.seat != seat:
                         continue
                     mine, his = passes.before(g, node, plan, roots)
-                    comes = (mine > 0.0) & (his @ passes.meets[group.level].T > 0.0)
+                    comes = (mine > 0.0) & (his @ passes.meets[group.table].T > 0.0)
                     form.view(comes_to, seat, g)[node.first : node.first + node.count] = comes
         first = form.infosets.first[:-1]
         return np.asarray(form.by_column(form.device.to_host(comes_to))[first] > 0.5)

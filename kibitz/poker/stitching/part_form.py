@@ -1,0 +1,354 @@
+"""PartForm: parts of a two-player poker game with buckets of their own, over all boards at once.
+
+A game of views (`kibitz.poker.sampled.form.ViewForm`) is solved on sampled boards. Where parts begin in the first round
+and all views have perfect recall, as stitched strategies do, it can also be solved as a bucket form: with joint weights
+of buckets instead of boards, so that an iteration is exact and NashConv in the abstract game is known.
+
+Views divide the hands of the first round differently, so reach probabilities go by classes of hands that all views have
+in common, and later by buckets of classes (`classes.py`). Several of these are one infoset: they share a row, and what
+an action is worth there is the sum over them. Frozen decisions count as chance: a class that the frozen strategy of a
+player seldom brings to an infoset counts little there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.cards.tables import Tell
+from kibitz.core.errors import SolverError
+from kibitz.poker.bucketed.build import check_memory
+from kibitz.poker.bucketed.device import Device
+from kibitz.poker.bucketed.form import BucketForm
+from kibitz.poker.bucketed.layout import EVERY_LANE, Node
+from kibitz.poker.bucketed.passes import Passes
+from kibitz.poker.bucketed.weights import JointWeights, joint_weights
+from kibitz.poker.exact.table import groups_of
+from kibitz.poker.sampled.form import ViewForm
+from kibitz.poker.stitching.classes import RefinedBuckets, common_classes, refined
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+KEPT = 4  # joint weights of so many lists of buckets stay in memory for the next expert
+
+
+class SharedRows:
+    """Buckets by class that are one infoset."""
+
+    def __init__(self, row: Ints, xp: Any) -> None:
+        self.row = row
+        rows, size = int(row.max()) + 1, np.bincount(row)
+        order = np.argsort(row, kind="stable")
+        start = np.cumsum(size) - size
+        self.first = order[start]  # [rows] one of its buckets
+        self.most = int(size.max())
+        place = np.minimum(np.arange(self.most)[:, None], size - 1)
+        members = order[start + place]  # [most, rows]
+        self.members = xp.asarray(members[:, row])  # [most, buckets]
+        self.counts = xp.asarray((np.arange(self.most)[:, None] < size)[:, row].astype(np.float32))
+        assert len(size) == rows and (size > 0).all()
+
+    def summed(self, values: Any) -> Any:
+        """[..., buckets] -> for each the sum over those of its infoset."""
+        if self.most == 1:
+            return values
+        total = values[..., self.members[0]]
+        for k in range(1, self.most):
+            total += values[..., self.members[k]] * self.counts[k].astype(values.dtype)
+        return total
+
+
+class PartPasses(Passes):
+    """Passes over a PartForm."""
+
+    layout: PartForm
+
+    def normalise(self, seat: int, weights: Any, strategy: Any) -> None:
+        """Weights by sequence -> probabilities, the same for all buckets of an infoset; frozen rows are as they are."""
+        layout = self.layout
+        for g, group in enumerate(layout.groups):
+            sums, shares = layout.view(weights, seat, g), layout.view(strategy, seat, g)
+            for node in group.nodes:
+                if node.seat == seat:
+                    actions = slice(node.first, node.first + node.count)
+                    if layout.trainable(g, node):
+                        self._shares(layout.shared(g, node).summed(sums[actions]), shares[actions])
+                    else:
+                        shares[actions] = layout.view(layout.frozen_strategy, seat, g)[actions]
+
+
+class PartForm(BucketForm):
+    """The form of a game of views."""
+
+    def __init__(self, views: ViewForm, device: str = "cpu", tell: Tell | None = None) -> None:
+        self.views, self.device = views, Device(device)
+        self.game, self.definition, self.spec = views.game, views.definition, views.spec
+        self.betting, self.segments, self.levels = views.betting, views.segments, views.levels
+        self.abstraction = views.abstraction
+        for each in views.buckets:
+            if not each.perfect_recall:
+                raise SolverError(f"{each.name} has imperfect recall: solve these parts on sampled boards, by pcs")
+        self._view_of_segment = self._views_by_segment()
+        later = views.wanted & (self.levels > 0)
+        self._used = np.unique(self._view_of_segment[later]).tolist()  # views of later rounds
+        self.classes, self._bucket_of = common_classes(views.buckets)
+        self._refined = {view: self._refine(view) for view in self._used}
+        rounds = self.definition.rounds
+        counts = self._bucket_of.shape[1]
+        self.parents = (np.zeros(counts, np.int64),)
+        for view in self._used:
+            self.parents += tuple(of.parent for of in self._refined[view].buckets.rounds[1:])
+        place = np.zeros(len(views.buckets), np.int64)
+        place[self._used] = np.arange(len(self._used))
+        tables = np.where(self.levels == 0, 0, self.levels + place[self._view_of_segment] * (rounds - 1))
+        frozen = np.zeros(len(self.betting), bool) if views.frozen is None else views.frozen.node & views.deciding
+        self._frozen = frozen
+        kind = 2 * views.of_node + frozen
+        self._lay_out(groups_of(self.betting, self.segments, EVERY_LANE, kind, views.wanted), tables)
+        check_memory(self, self.device)
+        every = [self._weights(view, tell) for view in self._used]
+        self.weights = JointWeights(
+            tuple([every[0].meets[0], *(matrix for of in every for matrix in of.meets[1:])]),
+            tuple([every[0].wins[0], *(matrix for of in every for matrix in of.wins[1:])]),
+        )
+        self._rows: dict[tuple[int, int], SharedRows] = {}
+        self._own: dict[tuple[int, int, int], Any] = {}
+
+    def __repr__(self) -> str:
+        return f"<PartForm of {self.spec} within {self.abstraction}: {self.sequences:,} sequences>"
+
+    # Views, classes and weights
+
+    def _views_by_segment(self) -> Ints:
+        """The view of each segment; refused where decisions of one round have several after the first round."""
+        views, of = self.views, np.zeros(len(self.levels), np.int64)
+        for segment, nodes in enumerate(self.segments.node):
+            deciding = nodes[views.deciding[nodes]]
+            here = np.unique(views.of_node[deciding])
+            if self.levels[segment] == 0:
+                continue
+            if len(here) > 1:
+                raise SolverError("a part begins after the first round, or players have different buckets in one: "
+                                  "solve these parts on sampled boards, by pcs")
+            if len(here):
+                of[segment] = here[0]
+        for node, segment in self.segments.exit.items():
+            before = self._segment_of[node]
+            deciding = views.deciding[self.segments.node[segment]]
+            if not deciding.any():
+                of[segment] = of[before]
+            elif self.levels[before] > 0 and of[before] != of[segment] and views.wanted[segment]:
+                raise SolverError("a part begins after the first round: solve it on sampled boards, by pcs")
+        return of
+
+    @cached_property
+    def _segment_of(self) -> Ints:
+        """[betting nodes]"""
+        of = np.full(len(self.betting), -1, np.int64)
+        for segment, nodes in enumerate(self.segments.node):
+            of[nodes] = segment
+        return of
+
+    def _refine(self, view: int) -> RefinedBuckets:
+        buckets, bucket_of = self.views.buckets[view], self._bucket_of[view]
+        key = "refined", buckets.digest, self.classes.tobytes()
+        return self._kept(key, lambda: refined(buckets, self.classes, bucket_of))
+
+    def _weights(self, view: int, tell: Tell | None) -> JointWeights:
+        buckets = self._refined[view].buckets
+        key = "weights", buckets.digest, self.device.name
+        return self._kept(key, lambda: joint_weights(buckets, tell, self.device.name))
+
+    def _kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What was made for an earlier form of this game, or is made now."""
+        kept: dict[Any, Any] = self.game.__dict__.setdefault("_parts", {})
+        if key not in kept:
+            same = [each for each in kept if each[0] == key[0]]
+            for each in same[: len(same) - KEPT + 1]:
+                del kept[each]
+            kept[key] = make()
+        return kept[key]
+
+    @property
+    def table_before(self) -> tuple[int, ...]:
+        later = self.definition.rounds - 1
+        return -1, *(0 if k % later == 0 else k for k in range(len(self._used) * later))
+
+    # Rows
+
+    def _node_of(self, g: int, node: Node, lane: int) -> int:
+        """A node of the betting."""
+        return int(self.segments.node[self.lanes_of.lanes[g][lane]][node.k])
+
+    def trainable(self, g: int, node: Node) -> bool:
+        return not self._frozen[self._node_of(g, node, 0)]
+
+    def shared(self, g: int, node: Node) -> SharedRows:
+        """Which buckets are one infoset at a node."""
+        level, view = self.groups[g].level, int(self.views.of_node[self._node_of(g, node, 0)])
+        if (level, view) not in self._rows:
+            row = self._bucket_of[view] if level == 0 else self._refined[view].row[level]
+            self._rows[level, view] = SharedRows(row, self.device.xp)
+        return self._rows[level, view]
+
+    def pooled(self, g: int, node: Node, lanes: slice, values: Any) -> Any:
+        """Counterfactual values [actions, lanes, buckets] -> what they come to in an infoset."""
+        shared = self.shared(g, node)
+        if shared.most == 1:
+            return values
+        own = self._own_reach(g, node)
+        return shared.summed(values if own is None else values * own[lanes].astype(values.dtype))
+
+    def _own_reach(self, g: int, node: Node) -> Any:
+        """[lanes, buckets]  how likely a player's frozen decisions bring a bucket here, to the likeliest of its
+        infoset; None if it has no frozen decisions before."""
+        level = self.groups[g].level
+        key = g, node.k if level == 0 else -1, node.seat
+        if key not in self._own:
+            here = [self._node_of(g, node, lane) for lane in range(self.groups[g].lanes)]
+            reach = np.stack([self._frozen_reach[node.seat][at if level == 0 else self._begin_of(at)] for at in here])
+            view = int(self.views.of_node[here[0]])
+            bucket = self._bucket_of[view]
+            most = np.zeros((len(reach), int(bucket.max()) + 1))
+            np.maximum.at(most, (slice(None), bucket), reach)
+            top = most[:, bucket]
+            share = np.where(top > 0.0, reach / np.where(top > 0.0, top, 1.0), 1.0)
+            if level:
+                share = share[:, self._refined[view].of_class[level]]
+            self._own[key] = None if (share == 1.0).all() else self.device.xp.asarray(share, np.float32)
+        return self._own[key]
+
+    def _begin_of(self, node: int) -> int:
+        """The last node of the first round on the way to a node."""
+        above = self.betting.parent
+        while self._segment_of[node] != 0:
+            node = int(above[node])
+        return node
+
+    @cached_property
+    def _frozen_reach(self) -> Floats:
+        """[seats, betting nodes of the first round, classes]  the product of a seat's frozen probabilities before."""
+        nodes = self.segments.node[0]
+        reach = np.ones((2, int(nodes.max()) + 1, self._bucket_of.shape[1]))
+        above, frozen = self.betting.parent, self.views.frozen
+        for node in nodes[1:].tolist():
+            parent = int(above[node])
+            reach[:, node] = reach[:, parent]
+            if frozen is not None and self._frozen[parent]:
+                played = np.asarray(frozen.played(parent), np.float64)[self._bucket_of[self.views.of_node[parent]]]
+                reach[int(self.betting.turn[parent]), node] *= played[:, int(self.betting.action[node])]
+        return reach
+
+    @cached_property
+    def perfect_recall(self) -> bool:  # type: ignore[override]
+        """Whether no player forgets what it decided by: free decisions after free decisions have the same view.
+        Otherwise NashConv is only a lower bound."""
+        betting, views = self.betting, self.views
+        for node in np.flatnonzero(views.moving).tolist():
+            above = int(betting.parent[node])
+            while above >= 0:
+                if views.moving[above] and betting.turn[above] == betting.turn[node]:
+                    if views.of_node[above] != views.of_node[node]:
+                        return False
+                    break
+                above = int(betting.parent[above])
+        return True
+
+    # Infosets
+
+    @cached_property
+    def infosets(self) -> Any:  # type: ignore[override]
+        return self.views.infosets
+
+    @property
+    def columns(self) -> int:
+        return self.views.columns
+
+    @property
+    def points(self) -> int:
+        return self.views.points
+
+    @property
+    def size(self) -> int:
+        """Trainable infosets."""
+        return self.views.size
+
+    @cached_property
+    def tree_digest(self) -> str:
+        return hashlib.sha256(f"parts 1 {self.views.tree_digest}".encode()).hexdigest()
+
+    def uniform(self) -> Floats:
+        return self.views.uniform()
+
+    def _played(self, probabilities: Floats, node: int) -> NDArray[Any]:
+        """[buckets of the view, actions]  at a node of the betting."""
+        frozen = self.views.frozen
+        if frozen is not None and self._frozen[node]:
+            return frozen.played(node)
+        return self.views.at(probabilities, node)
+
+    def to_strategy(self, probabilities: Floats) -> Floats:
+        strategy = np.ones(self.sequences)
+        for g, group in enumerate(self.groups):
+            for node in group.nodes:
+                row, here = self.shared(g, node).row, self.view(strategy, node.seat, g)
+                for lane in range(group.lanes):
+                    played = self._played(probabilities, self._node_of(g, node, lane))
+                    here[node.first : node.first + node.count, lane] = played[row].T
+        return strategy
+
+    def by_column(self, strategy: NDArray[Any]) -> Floats:
+        """By sequence -> by infoset column; frozen rows as they are frozen."""
+        columns = np.empty(self.columns)
+        for node in self.views.order.tolist():
+            if self._frozen[node]:
+                assert self.views.frozen is not None
+                self.views.at(columns, node)[:] = self.views.frozen.played(node)
+        for g, group in enumerate(self.groups):
+            for node in group.nodes:
+                if self.trainable(g, node):
+                    one, here = self.shared(g, node).first, self.view(strategy, node.seat, g)
+                    for lane in range(group.lanes):
+                        at = self.views.at(columns, self._node_of(g, node, lane))
+                        at[:] = here[node.first : node.first + node.count, lane][:, one].T
+        return columns
+
+    @cached_property
+    def frozen_strategy(self) -> Any:
+        """The frozen rows by sequence, where the form's arrays are."""
+        return self.device.xp.asarray(self.to_strategy(self.uniform()))
+
+    @cached_property
+    def passes(self) -> PartPasses:
+        return PartPasses(self, self.weights, self.device, np.float64)
+
+    def _most(self, pure: Any, seat: int) -> Any:
+        """The best action of each infoset; frozen decisions are played."""
+        xp = self.device.xp
+
+        def choose(g: int, node: Node, values: Any) -> Any:
+            actions = slice(node.first, node.first + node.count)
+            if not self.trainable(g, node):
+                played = self.view(self.frozen_strategy, seat, g)[actions]
+                if pure is not None:
+                    self.view(pure, seat, g)[actions] = played
+                return (played * values).sum(axis=0)
+            first = self.pooled(g, node, slice(None), values).argmax(axis=0)
+            if pure is not None:
+                here = self.view(pure, seat, g)
+                for a in range(node.count):
+                    here[node.first + a] = first == a
+            return xp.take_along_axis(values, first[None], axis=0)[0]
+
+        return choose
+
+    def payoff_matrix(self) -> Any:
+        raise SolverError("parts with their own buckets have no payoff matrix here: use dcfr+")
+
+    def points_of(self, seat: int) -> Any:
+        raise SolverError("parts with their own buckets have no linear program here: use dcfr+")
