@@ -47,8 +47,10 @@ GAME, TINY = "poker(file=holdem.limit.2p)", "poker(file=holdem.limit.2p, ranks=4
 LIMITS, TINY_LIMITS = (24_000_000, 165_000_000), (40_000, 100_000)  # infosets of all computations, and of the finest
 SEEDS = (0, 1, 2)
 SAMPLED = "Base.pcs"  # the control: Base on sampled boards
-POINTS, EACH_POINTS = (13, 15, 17, 18, 19), (15, 17, 18, 19)  # boards of each computation, as powers of two
-LOOKS, FINEST_LOOKS = (25, 100, 400, 1600), (100, 400, 800)  # iterations in the bucket form
+POINTS = (13, 15, 17, 18, 19)  # boards of each computation, as powers of two
+# Iterations in the bucket form: of the base, the finest strategy, and parts with their own buckets.
+LOOKS, FINEST_LOOKS, PART_LOOKS = (50, 400, 1600), (100, 400, 800), (50, 200, 800)
+EACH_INSIDE = {"r": "percentile(9)", "cr": "percentile(9)", "ccr": "percentile(11)", "cccr": "percentile(11)"}
 TINY_POINTS, TINY_LOOKS = (3, 4, 5), (5, 10, 20)
 # Section 5: other ways to the base, single experts, and experts of other sizes.
 SOLVERS = {"Base.cfr": "cfr", "Base.cfr+": "cfr+", "Base.lcfr": "lcfr", "Base.dcfr+": "dcfr+",
@@ -59,7 +61,8 @@ FINER = {f"{ALL} of {n}": n for n in (8, 9, 10)}  # percentile buckets of expert
 WHY_LOOKS = (25, 50, 100, 200, 400, 800, 1600)
 EQUILIBRIA = tuple(range(8))  # seeds of many equilibria of the base
 # Seconds on one H200: a board of a computation, an iteration of Base in the bucket form, and measurements.
-BOARD, ITERATION, LOOK, EXACTLY, VALUE, PLAYED = 1 / 4800, 0.05, 30.0, 190.0, 110.0, 45.0
+BOARD, ITERATION, LOOK, EXACTLY, VALUE, PLAYED = 1 / 4800, 0.05, 20.0, 165.0, 110.0, 45.0
+TIMES = {FINEST: 13.0, ALL: 4.0, DYNAMIC: 4.0, EACH: 60.0} | dict.fromkeys(FINER, 3.0) | dict.fromkeys(ALONE, 2.0)
 
 
 def setting_of(quick: bool, folder: str, device: str) -> CourseSetting:
@@ -72,14 +75,13 @@ def points(setting: CourseSetting, name: str) -> tuple[int, ...]:
     """Iterations of each computation at which a strategy is measured; the last is where claims are judged."""
     tiny, sampled = setting.game != GAME, _sampled(name)
     if not sampled:
-        looks = LOOKS if name == BASE else FINEST_LOOKS if name == FINEST else WHY_LOOKS
-        return TINY_LOOKS if tiny else looks
-    powers = TINY_POINTS if tiny else EACH_POINTS if name == EACH else POINTS
-    return tuple(1 << power for power in powers)
+        looks = {BASE: LOOKS, FINEST: FINEST_LOOKS} | dict.fromkeys((*SOLVERS, *LASTS), WHY_LOOKS)
+        return TINY_LOOKS if tiny else looks.get(name, PART_LOOKS)
+    return tuple(1 << power for power in (TINY_POINTS if tiny else POINTS))
 
 
 def _sampled(name: str) -> bool:
-    return name not in (BASE, FINEST, *LASTS) and not (name in SOLVERS and not SOLVERS[name].startswith("pcs"))
+    return name == SAMPLED or SOLVERS.get(name, "").startswith("pcs")
 
 
 def recipe_of(name: str, setting: CourseSetting) -> CourseRecipe:
@@ -95,15 +97,17 @@ def recipe_of(name: str, setting: CourseSetting) -> CourseRecipe:
     if name in SOLVERS or name in LASTS:
         return CourseRecipe((SOLVERS | LASTS)[name], sizes.base, last=name in LASTS)
     if name == DYNAMIC:
-        return CourseRecipe(parts=DYNAMIC_PARTS, inside=sizes.dynamic)
+        return CourseRecipe("dcfr+", parts=DYNAMIC_PARTS, inside=sizes.dynamic)
     if name == EACH:
-        return CourseRecipe(parts=EACH_PARTS, seats="each", inside=sizes.each, base=BASE, base_steps=steps)
+        inside = EACH_INSIDE if setting.game == GAME else sizes.each
+        return CourseRecipe("dcfr+", parts=EACH_PARTS, seats="each", inside=inside, base=BASE, base_steps=steps)
     if name == ALL or name in ALONE:
-        return CourseRecipe(parts=ALL_PARTS, seats="all", inside=sizes.all, only=ALONE.get(name), base=BASE,
+        return CourseRecipe("dcfr+", parts=ALL_PARTS, seats="all", inside=sizes.all, only=ALONE.get(name), base=BASE,
                             base_steps=steps)  # fmt: skip
     if name in FINER:
-        inside = dict.fromkeys(sizes.all, f"percentile({FINER[name]})")
-        return CourseRecipe(parts=ALL_PARTS, seats="all", inside=inside, base=BASE, base_steps=steps)
+        buckets = FINER[name] if setting.game == GAME else FINER[name] - 6
+        inside = dict.fromkeys(sizes.all, f"percentile({buckets})")
+        return CourseRecipe("dcfr+", parts=ALL_PARTS, seats="all", inside=inside, base=BASE, base_steps=steps)
     raise SpecError(f"there is no strategy {name!r}")
 
 
@@ -120,12 +124,6 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
     def course(name: str, seed: int, among: tuple[int, ...] = ()) -> Run:
         return Run(POINT, point, [(name, seed, n, *of) for n in among or points(setting, name)])
 
-    def course_of_each(seed: int) -> tuple[Run, ...]:
-        """Its eight computations take too long for one step between the last two points."""
-        *early, late = points(setting, EACH)
-        between = Run(TRAIN, train, [(EACH, seed, (early[-1] + late) // 2, *of)])
-        return course(EACH, seed, tuple(early)), between, Run(POINT, point, [(EACH, seed, late, *of)])
-
     def exactly(*names: str, seed: int) -> Run:
         return Run(WHOLE, whole, [(name, seed, last[name], *of) for name in names])
 
@@ -139,34 +137,47 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
     def stage(name: str, about: str, *runs: Run) -> Stage:
         return Stage(name, about, runs, seconds_of)
 
-    yield stage("two-pilot", "Base by dcfr+ and on sampled boards: how far from convergence is a training?",
-                course(BASE, 0), course(SAMPLED, 0), exactly(BASE, SAMPLED, seed=0), gains(BASE, seed=0))  # fmt: skip
-    for seed in SEEDS:
-        yield stage(f"two-stitched-{seed}", "Base, Dynamic and S=N: curves, exact exploitability, exact pairs",
-                    course(BASE, seed, (last[BASE],)), course(ALL, seed), exactly(ALL, seed=seed),
-                    course(DYNAMIC, seed), exactly(BASE, DYNAMIC, seed=seed), pairs(BASE, ALL, seed=seed),
-                    gains(ALL, seed=seed))  # fmt: skip
-    for seed in SEEDS:
-        yield stage(f"two-each-{seed}", "S={i}: curve, exact exploitability, exact winnings from Base",
-                    *course_of_each(seed), exactly(EACH, seed=seed), gains(EACH, seed=seed),
-                    pairs(BASE, EACH, seed=seed))  # fmt: skip
-    for seed in SEEDS:
-        yield stage(f"two-finest-{seed}", "Finest: curve, exact exploitability, exact winnings from Base",
-                    course(FINEST, seed), exactly(FINEST, seed=seed), pairs(BASE, FINEST, seed=seed))  # fmt: skip
-    half = {name: steps if name == BASE else steps // 2 for name, steps in last.items()}
-    ready = [(name, 0, half[name], *of) for name in (BASE, DYNAMIC, ALL, FINEST)]
-    ready += [(EACH, 0, share, *of) for share in (half[EACH] // 2, half[EACH])]
-    some = [(a, b, 0, (half[a], half[b]), k, *of) for k, (a, b) in enumerate(combinations(NAMES, 2))]
-    yield stage("two-pairs-0", "all five strategies, half as long on sampled boards: matches of all pairs",
+    control = next(iter(FINER))
+    first, others = SEEDS[0], SEEDS[1:]
+    yield stage("two-all-0", "Base and S=N: curves, exact exploitability, exact winnings",
+                course(BASE, first), course(ALL, first), exactly(BASE, ALL, seed=first), pairs(BASE, ALL, seed=first),
+                gains(BASE, ALL, seed=first))  # fmt: skip
+    for seed in others:
+        yield stage(f"two-all-{seed}", "Base and S=N, the end of their training on sampled flops",
+                    course(BASE, seed, (last[BASE],)), course(ALL, seed, (last[ALL],)))  # fmt: skip
+    yield stage("why-control", "experts that are no finer than the base",
+                *(Run(POINT, point, [(control, seed, last[ALL], *of)]) for seed in SEEDS))  # fmt: skip
+    yield stage("two-dynamic-0", "Dynamic: curve, exact exploitability, exact winnings",
+                course(DYNAMIC, first), exactly(DYNAMIC, seed=first), pairs(BASE, DYNAMIC, seed=first),
+                gains(DYNAMIC, seed=first))  # fmt: skip
+    for seed in others:
+        yield stage(f"two-dynamic-{seed}", "Dynamic, the end of its training on sampled flops",
+                    course(DYNAMIC, seed, (last[DYNAMIC],)))  # fmt: skip
+    yield stage("two-each-0", "S={i}: curve, exact exploitability, exact winnings from Base",
+                course(EACH, first), exactly(EACH, seed=first), pairs(BASE, EACH, seed=first),
+                gains(EACH, seed=first))  # fmt: skip
+    for seed in others:
+        yield stage(f"two-each-{seed}", "S={i}, the end of its training on sampled flops",
+                    course(EACH, seed, (last[EACH],)))  # fmt: skip
+    yield stage("two-finest-0", "Finest: curve, exact exploitability, exact winnings from Base",
+                course(FINEST, first), exactly(FINEST, seed=first), pairs(BASE, FINEST, seed=first))  # fmt: skip
+    for seed in others:
+        yield stage(f"two-finest-{seed}", "Finest, the end of its training on sampled flops",
+                    course(FINEST, seed, (last[FINEST],)))  # fmt: skip
+    yield stage("two-pilot", "Base on sampled boards: how far from convergence is such a training?",
+                course(SAMPLED, first), exactly(SAMPLED, seed=first))  # fmt: skip
+    ready = [(name, 0, last[name], *of) for name in NAMES]
+    some = [(a, b, 0, (last[a], last[b]), k, *of) for k, (a, b) in enumerate(combinations(NAMES, 2))]
+    yield stage("two-pairs-0", "all five strategies: matches of all pairs",
                 Run(TRAIN, train, ready), Run(MATCH, matched, some))  # fmt: skip
     yield stage("why-equilibria", "many equilibria of Base",
                 Run(POINT, point, [(BASE, seed, last[BASE], *of) for seed in EQUILIBRIA]))  # fmt: skip
     for seed in SEEDS:
         yield stage(f"why-experts-{seed}", "experts of S=N alone, and experts of other sizes",
-                    *(course(name, seed, (last[ALL],)) for name in (*ALONE, *FINER, SAMPLED)),
+                    *(course(name, seed, (last[ALL],)) for name in (*ALONE, *FINER)),
                     Run(OPENINGS, openings, [(name, seed, last[ALL], *of) for name in FINER]))  # fmt: skip
-    others = (*SOLVERS, *LASTS)
-    for number, some_of in enumerate((others[:3], others[3:])):
+    ways = (*SOLVERS, *LASTS)
+    for number, some_of in enumerate((ways[:3], ways[3:])):
         yield stage(f"why-algorithms-{number}", f"Base by other algorithms: {', '.join(some_of)}",
                     *(course(name, 0) for name in some_of))  # fmt: skip
 
@@ -178,10 +189,6 @@ def seconds_of(run: Run, piece: int) -> float:
         return fixed[run.name]
     name, steps = run.pieces[piece][0], run.pieces[piece][2]
     before = run.pieces[piece - 1][2] if piece and run.pieces[piece - 1][:2] == run.pieces[piece][:2] else 0
-    if name == EACH and len(run.pieces) == 1:  # of `course_of_each`
-        before = steps * 2 // 3 if run.name == TRAIN else steps * 3 // 4
     measuring = 0.0 if run.name == TRAIN else LOOK
-    if not _sampled(name):
-        return float(measuring + (steps - before) * ITERATION * (13 if name == FINEST else 1))
-    experts = {EACH: 8, ALL: 2} | dict.fromkeys(FINER, 2)
-    return float(measuring + experts.get(name, 1) * (steps - before) * BOARD)
+    each = BOARD if _sampled(name) else ITERATION * TIMES.get(name, 1.0)
+    return float(measuring + (steps - before) * each)

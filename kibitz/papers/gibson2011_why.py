@@ -1,5 +1,5 @@
 """Why stitched strategies of limit hold'em are more or less exploitable than their base: the page of section 5 of
-docs/plans/large_tables.md, from the ledgers of the stages two-why.
+docs/plans/large_tables.md, from the ledgers of the stages two-all-0 to why-algorithms-1.
 
 Figures are on the sampled flops, as all of them are compared with each other there.
 """
@@ -79,7 +79,7 @@ def causes(r: CourseResults) -> list[Cause]:
 def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
     r = results_of(Path(plan.results))
     if BASE not in {name for name, _ in r.points}:
-        raise ArtefactError(f"{plan.results} has no results of Base: run the stages two-pilot and two-why-0 first")
+        raise ArtefactError(f"{plan.results} has no results of Base: run the stages two-all-0 and why-control first")
     return r
 
 

@@ -23,6 +23,7 @@ from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.sampled.form import ViewForm
 from kibitz.poker.stitching.experts import poker_of
+from kibitz.poker.stitching.part_form import PartForm
 from kibitz.poker.whole.flops import SampledSweep, gains_by_opening
 from kibitz.poker.whole.profiles import against, node_strategy
 from kibitz.poker.whole.walk import Sweep
@@ -137,7 +138,8 @@ class HoldemCourse:
         plan = Stitching("static", recipe.parts, recipe.seats, recipe.inside, None, recipe.opponents)
         if not recipe.seats:
             plan = Stitching("dynamic", recipe.parts, inside=recipe.inside)
-        return target_of(self.rules, self.base, plan, Solving(solver=recipe.solver, iterations=1,
+        # Experts are made as games on sampled boards; `computations` solves them in the bucket form where they can be.
+        return target_of(self.rules, self.base, plan, Solving(solver="pcs", iterations=1,
                                                               device=self.setting.device))  # fmt: skip
 
     @cached_property
@@ -160,7 +162,7 @@ class HoldemCourse:
     def computations(self) -> list[Computation]:
         recipe, setting, folder = self.recipe, self.setting, self.folder
         if recipe.parts:
-            return [Computation(expert.game, recipe.solver, self.seed * len(self.every) + k,
+            return [Computation(self._form_of(expert), recipe.solver, self.seed * len(self.every) + k,
                                 folder / f"{expert.file}.checkpoint")
                     for k, expert in enumerate(self.every) if recipe.only in (None, k)]  # fmt: skip
         form: Any
@@ -169,6 +171,10 @@ class HoldemCourse:
         else:
             form = form_within(self.rules, recipe.buckets, setting.device)
         return [Computation(form, recipe.solver, self.seed, folder / "whole.checkpoint")]
+
+    def _form_of(self, expert: Expert) -> Any:
+        """On sampled boards, or over all boards at once."""
+        return expert.game if self.samples else PartForm(expert.game, self.setting.device)
 
     @property
     def samples(self) -> bool:
@@ -180,9 +186,10 @@ class HoldemCourse:
         if any(each.solver.iteration > steps for each in self.computations):
             del self.computations
             shutil.rmtree(self.folder, ignore_errors=True)
-        until = None if self.samples else self.setting.gap / self.setting.unit
+        until = self.setting.gap / self.setting.unit
         for each in self.computations:
-            each.train(steps, until)
+            exact = not self.samples and each.form.perfect_recall  # otherwise the gap is unknown, or a lower bound
+            each.train(steps, until if exact else None)
 
     def train(self, steps: int) -> Profile:
         """The strategy after so many iterations of each computation."""
@@ -204,9 +211,14 @@ class HoldemCourse:
         return max(int(getattr(each.form, "size", each.form.points)) for each in self.computations)
 
     def gap(self, profile: Profile) -> float | None:
-        """NashConv in the abstract game, where all decisions go by the same buckets with perfect recall."""
-        if self.recipe.parts or self.recipe.last:
+        """NashConv in the abstract game, the largest of all computations; None where it is unknown."""
+        if self.recipe.last:
             return None
+        if self.recipe.parts:
+            gaps = [each.gap for each in self.computations if not self.samples and each.form.perfect_recall]
+            if len(gaps) < len(self.computations) or any(gap is None for gap in gaps):
+                return None
+            return max(float(gap) for gap in gaps if gap is not None) * self.setting.unit
         only = self.computations[0]
         if not self.samples:
             return None if only.gap is None else only.gap * self.setting.unit

@@ -11,7 +11,7 @@ from kibitz.core.errors import ArtefactError, SpecError
 from kibitz.papers import PaperPlan, champions, holdem_course, ledger, stages
 from kibitz.papers import gibson2011_large as two
 from kibitz.papers import waugh2009_large as grafts
-from kibitz.papers.gibson2011_strategies import ALL, BASE, EACH
+from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH
 from kibitz.papers.ledger import Ledger, Stage, go_through
 from kibitz.papers.runs import Run
 
@@ -49,7 +49,7 @@ def test_every_stage(small):
     every = {name: each for name, each in stages.all_stages(True, str(small / "work"), "cpu").items()
              if name.startswith(("two", "why"))}  # fmt: skip
     for name, stage in every.items():
-        if name[-1] in "12" and name[:-2] in ("two-stitched", "two-each", "two-finest", "why-experts"):
+        if name[-1] in "12" and name[:-2] in ("two-all", "two-dynamic", "two-each", "two-finest", "why-experts"):
             continue  # other seeds
         whole, entries, _ = done(name, small, known=small / "out")
         steps = len(list(stage.steps()))
@@ -63,7 +63,8 @@ def test_every_stage(small):
     assert len(results[holdem_course.MATCH]) == 10
     points = [e for e in results[holdem_course.POINT] if e["name"] == two.SAMPLED]
     assert [e["steps"] for e in points] == [8, 16, 32] and points[-1]["gap"] < points[0]["gap"]
-    assert all(e["gap"] is None for e in results[holdem_course.POINT] if e["name"] in (ALL, EACH))
+    assert all(e["gap"] > 0 for e in results[holdem_course.POINT] if e["name"] == ALL)
+    assert all(e["gap"] is None for e in results[holdem_course.POINT] if e["name"] == DYNAMIC)
 
 
 def test_grafts(small):
@@ -106,12 +107,12 @@ def test_a_stage_that_is_stopped_goes_on(small):
 
 
 def test_what_earlier_sessions_found_is_known(small):
-    done("two-pilot", small)
+    done("two-all-0", small)
     (small / "docs").mkdir()
-    (small / "out" / "two-pilot.json").rename(small / "docs" / "two-pilot.json")
-    _, entries, _ = done("two-stitched-0", small, known=small / "docs")
+    (small / "out" / "two-all-0.json").rename(small / "docs" / "two-all-0.json")
+    _, entries, _ = done("champions-0", small, known=small / "docs")
     exact = names(entries, holdem_course.WHOLE)
-    assert (BASE, 0, 20) not in exact and (ALL, 0, 32) in exact
+    assert exact and (BASE, 0, 20) not in exact
 
 
 def test_seconds_of_the_plan():
@@ -147,7 +148,7 @@ def test_ledgers(tmp_path):
 
 
 def test_the_command(small, capsys):
-    assert stages.main(["--list"]) == 0 and "two-stitched-2" in capsys.readouterr().out
+    assert stages.main(["--list"]) == 0 and "two-all-2" in capsys.readouterr().out
     assert stages.main(["--stage", "none", "--quick"]) == 2 and "there is no stage" in capsys.readouterr().err
     folders = {f"--{name}": str(small / name) for name in ("out", "work", "known", "also")}
     assert stages.main(["--stage", "two-finest-0", "--quick", *(x for each in folders.items() for x in each)]) == 0

@@ -1,4 +1,4 @@
-"""Parts with buckets of their own, solved over all boards: against exact values over all boards and single deviations."""
+"""Parts with buckets of their own, solved over all boards: against exact values, and single deviations."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def dynamic_views(name):
 def static_views(name, seats):
     rules = rules_of(name)
     layout = bucket_form(rules, hand_buckets(rules.definition, BASE[name]))
-    base = Profile(layout.infosets, random_probabilities(viewed(layout), 5), {"game": rules.spec, "tree": layout.tree_digest,
-                                                                      "abstraction": layout.abstraction})  # fmt: skip
+    meta = {"game": rules.spec, "tree": layout.tree_digest, "abstraction": layout.abstraction}
+    base = Profile(layout.infosets, random_probabilities(viewed(layout), 5), meta)
     return [each.game for each in experts(rules, base, "prefix(r, cr)", seats, INSIDE[name], solver="pcs")]
 
 
@@ -51,8 +51,8 @@ def views_of(name, kind):
 
 def value_of(form, probabilities):
     """What the first seat wins over all boards: by the exact sweep, which knows nothing of this form."""
-    return won(rules_of(form.spec), Profile(form.infosets, probabilities, {"game": form.spec, "tree": "",
-                                                                          "abstraction": form.abstraction}))  # fmt: skip
+    meta = {"game": form.spec, "tree": "", "abstraction": form.abstraction}
+    return won(rules_of(form.spec), Profile(form.infosets, probabilities, meta))
 
 
 def solver_of(form, seed=0, start=None):

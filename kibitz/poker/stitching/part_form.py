@@ -113,8 +113,8 @@ class PartForm(BucketForm):
         check_memory(self, self.device)
         every = [self._weights(view, tell) for view in self._used]
         self.weights = JointWeights(
-            tuple([every[0].meets[0], *(matrix for of in every for matrix in of.meets[1:])]),
-            tuple([every[0].wins[0], *(matrix for of in every for matrix in of.wins[1:])]),
+            (every[0].meets[0], *(matrix for of in every for matrix in of.meets[1:])),
+            (every[0].wins[0], *(matrix for of in every for matrix in of.wins[1:])),
         )
         self._rows: dict[tuple[int, int], SharedRows] = {}
         self._own: dict[tuple[int, int, int], Any] = {}
@@ -133,8 +133,10 @@ class PartForm(BucketForm):
             if self.levels[segment] == 0:
                 continue
             if len(here) > 1:
-                raise SolverError("a part begins after the first round, or players have different buckets in one: "
-                                  "solve these parts on sampled boards, by pcs")
+                raise SolverError(
+                    "a part begins after the first round, or players have different buckets in one: "
+                    "solve these parts on sampled boards, by pcs"
+                )
             if len(here):
                 of[segment] = here[0]
         for node, segment in self.segments.exit.items():
