@@ -70,6 +70,7 @@ class CourseRecipe:
     base: str = ""  # the strategy that experts stand on
     base_steps: int = 0  # how far that is solved
     only: int | None = None  # one expert alone, by its number
+    conditional: bool = False  # gaps of experts are per hand that comes to their part
 
 
 @lru_cache(4)
@@ -174,7 +175,11 @@ class HoldemCourse:
 
     def _form_of(self, expert: Expert) -> Any:
         """On sampled boards, or over all boards at once."""
-        return expert.game if self.samples else PartForm(expert.game, self.setting.device)
+        return (
+            expert.game
+            if self.samples
+            else PartForm(expert.game, self.setting.device, conditional=self.recipe.conditional)
+        )
 
     @property
     def samples(self) -> bool:

@@ -12,7 +12,7 @@ from kibitz.forms.profile import Profile
 from kibitz.games import game
 from kibitz.poker.bucketed.build import bucket_form
 from kibitz.poker.buckets.buckets import hand_buckets
-from kibitz.poker.sampled.form import ViewForm
+from kibitz.poker.sampled.form import Frozen, ViewForm
 from kibitz.poker.sampled.layout import viewed
 from kibitz.poker.stitching.classes import common_classes, refined
 from kibitz.poker.stitching.part_form import PartForm
@@ -181,3 +181,36 @@ def test_mistakes_are_sentences():
         PartForm(late)
     with pytest.raises(SolverError, match="dcfr"):
         PartForm(dynamic_views(RHODE)).payoff_matrix()
+
+
+def rare(views, probability):
+    """The views of an expert, on a base that enters its part with this probability times what it did."""
+    played, parts = views.frozen.played, views.moving
+    entries = {int(views.betting.parent[node]): int(views.betting.action[node])
+               for node in np.flatnonzero(parts).tolist() if not parts[views.betting.parent[node]]}  # fmt: skip
+
+    def seldom(node):
+        rows = np.array(played(node), np.float64)
+        if node in entries:
+            rows[:, entries[node]] *= probability
+            rows /= rows.sum(axis=1, keepdims=True)
+        return rows
+
+    frozen = Frozen(views.frozen.node, seldom, f"{views.frozen.digest} {probability}")
+    return ViewForm(views.game, views.buckets, views.of_node, frozen)
+
+
+def test_a_part_that_is_seldom_entered_is_solved_like_any_other():
+    """Per hand that enters it; otherwise its gap is below any limit from the start."""
+    views = rare(static_views(RHODE, "all")[1], 1e-9)
+    plain, form = PartForm(views), PartForm(views, conditional=True)
+    assert 0.0 < form.entered < 1e-8
+    start = random_probabilities(views, 4)
+    first = form.measure(start).nash_conv
+    assert plain.measure(start).nash_conv == pytest.approx(first * form.entered, rel=1e-9)
+    assert plain.measure(start).nash_conv < 1e-6 < 0.1 < first
+    solver = solver_of(form, start=start)
+    solver.step(300)
+    assert form.measure(solver.probabilities()).nash_conv < 0.02 * first
+    often = PartForm(static_views(RHODE, "all")[1], conditional=True)
+    assert 1e-3 < often.entered < 1.0

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +26,7 @@ from kibitz.core.errors import SolverError
 from kibitz.poker.bucketed.build import check_memory
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.form import BucketForm
-from kibitz.poker.bucketed.layout import EVERY_LANE, Node
+from kibitz.poker.bucketed.layout import EVERY_LANE, Group, Node
 from kibitz.poker.bucketed.passes import Passes
 from kibitz.poker.bucketed.weights import JointWeights, joint_weights
 from kibitz.poker.exact.table import groups_of
@@ -85,7 +86,12 @@ class PartPasses(Passes):
 class PartForm(BucketForm):
     """The form of a game of views."""
 
-    def __init__(self, views: ViewForm, device: str = "cpu", tell: Tell | None = None) -> None:
+    def __init__(
+        self, views: ViewForm, device: str = "cpu", tell: Tell | None = None, conditional: bool = False
+    ) -> None:
+        """conditional: payoffs are counted per hand in which the frozen strategies of both players come to a free
+        decision. A part that the base hardly ever enters is then solved as far as any other; otherwise it adds next to
+        nothing to NashConv, and a run that stops there leaves it unsolved."""
         self.views, self.device = views, Device(device)
         self.game, self.definition, self.spec = views.game, views.definition, views.spec
         self.betting, self.segments, self.levels = views.betting, views.segments, views.levels
@@ -118,6 +124,31 @@ class PartForm(BucketForm):
         )
         self._rows: dict[tuple[int, int], SharedRows] = {}
         self._own: dict[tuple[int, int, int], Any] = {}
+        self.entered = 1.0  # how likely a hand comes to a free decision, where that is counted
+        if conditional:
+            self.entered = self._entered() or 1.0
+            self.groups = tuple(self._scaled(group) for group in self.groups)
+
+    def _entered(self) -> float:
+        """How likely the frozen strategies come to a free decision of the first round."""
+        moving, above, total = self.views.moving, self.betting.parent, 0.0
+        meets = self.device.to_host(self.weights.meets[0])
+        entered = np.zeros(len(moving), bool)  # a free decision is there or above
+        for node in self.segments.node[0].tolist():
+            entered[node] = moving[node] or (above[node] >= 0 and entered[above[node]])
+            if moving[node] and not (above[node] >= 0 and entered[above[node]]):
+                first, second = self._frozen_reach[:, node]
+                total += float(first @ meets @ second)
+        return total
+
+    def _scaled(self, group: Group) -> Group:
+        """Payoffs per hand that enters. `scale` stays as it is: regrets become larger, and what counts as rounding does
+        not."""
+        folds, showdowns = (
+            tuple(replace(end, stake=end.stake / self.entered) for end in ends)
+            for ends in (group.folds, group.showdowns)
+        )
+        return replace(group, folds=folds, showdowns=showdowns)
 
     def __repr__(self) -> str:
         return f"<PartForm of {self.spec} within {self.abstraction}: {self.sequences:,} sequences>"
@@ -282,7 +313,7 @@ class PartForm(BucketForm):
 
     @cached_property
     def tree_digest(self) -> str:
-        return hashlib.sha256(f"parts 1 {self.views.tree_digest}".encode()).hexdigest()
+        return hashlib.sha256(f"parts 1 {self.views.tree_digest} {self.entered!r}".encode()).hexdigest()
 
     def uniform(self) -> Floats:
         return self.views.uniform()
