@@ -16,7 +16,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from kibitz.core.errors import KibitzError, SpecError
-from kibitz.papers import champions, gibson2011_large, gibson2011_three_large, holdem_course, waugh2009_large
+from kibitz.papers import (
+    champions,
+    gibson2011_avoided,
+    gibson2011_large,
+    gibson2011_three_large,
+    holdem_course,
+    waugh2009_large,
+)
 from kibitz.papers.ledger import Ledger, Stage, go_through, ledgers_in, origin
 from kibitz.poker.bucketed.device import Device
 
@@ -25,7 +32,7 @@ RESULTS = "docs/large"  # of sessions so far
 
 def all_stages(quick: bool, work: str, device: str) -> dict[str, Stage]:
     """By name, in the order of the plan."""
-    every = [*gibson2011_large.stages(gibson2011_large.setting_of(quick, work, device)),
+    every = [*gibson2011_large.stages(gibson2011_large.setting_of(quick, work, device)), *gibson2011_avoided.stages(),
              *gibson2011_three_large.stages(quick, work, device),
              *waugh2009_large.stages(waugh2009_large.setting_of(quick, work, device)),
              *champions.stages(champions.setting_of(quick, work, device))]  # fmt: skip
