@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 from kibitz.papers.claims import START, Claim, Comparison
-from kibitz.papers.holdem_course import MATCH, OPENINGS, PAIR, POINT, WHOLE
+from kibitz.papers.holdem_course import MATCH, OPENINGS, PAIR, POINT, TRAIN, WHOLE
 from kibitz.papers.ledger import results_in
 from kibitz.report.figures import Curves, FigurePanel, Line, Sheet, Spread
 
@@ -27,6 +29,7 @@ class CourseResults:
     matches: dict[tuple[str, str, int], dict[str, Any]]
     seconds: float  # of all steps
     made_on: tuple[str, ...]
+    others: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # by name of a run: what is not of courses
 
     def seeds(self, *names: str) -> list[int]:
         """Seeds for which the exact exploitability of all of these is known."""
@@ -68,23 +71,27 @@ class CourseResults:
         moved = [self.change(name, seed) for name in names]
         return sum(FLAT if each is None else each for each in moved)
 
+    def _off(self, one: str, other: str, seed: int) -> float:
+        """By how much a difference on the sampled flops is off."""
+        mine, theirs = self.sampled(one, seed), self.sampled(other, seed)
+        right = self.exploitability(one, seed) - self.exploitability(other, seed)
+        return math.inf if mine is None or theirs is None else abs(mine - theirs - right)
+
     def sampled(self, name: str, seed: int) -> float | None:
         """The exploitability on the sampled flops, at the end of the training."""
         points = self.points.get((name, seed), [])
         return float(points[-1]["exploitability"]) if points else None
 
     def compared(self, one: str, other: str) -> Iterator[tuple[int, float, float, float]]:
-        """(seed, exploitability of both, margin): exact where both are known so; else on the sampled flops, if a seed
-        says how far such a difference is off."""
+        """(seed, exploitability of both, margin): exact where both are known so; else on the sampled flops, if
+        something says how far such a difference is off: the same two strategies in another seed, or any two."""
         exact = self.seeds(one, other)
-        off = []
         for seed in exact:
-            mine, theirs = self.sampled(one, seed), self.sampled(other, seed)
             yield (seed, self.exploitability(one, seed), self.exploitability(other, seed),
                    self.margin(one, other, seed=seed))  # fmt: skip
-            if mine is not None and theirs is not None:
-                right = self.exploitability(one, seed) - self.exploitability(other, seed)
-                off.append(abs(mine - theirs - right))
+        off = [self._off(one, other, seed) for seed in exact]
+        if not exact:
+            off = [self._off(a, b, seed) for (a, seed), (b, same) in combinations(self.exact, 2) if seed == same]
         for seed in sorted({seed for name, seed in self.points if name == one} - set(exact)) if off else ():
             mine, theirs = self.sampled(one, seed), self.sampled(other, seed)
             if mine is not None and theirs is not None:
@@ -103,11 +110,14 @@ def results_of(folder: Path) -> CourseResults:
     def keyed(run: str, *keys: str) -> dict[Any, dict[str, Any]]:
         return {tuple(each[key] for key in keys): each for each in answers.get(run, [])}
 
-    every = [each for of in answers.values() for each in of]
+    courses = {POINT, TRAIN, WHOLE, OPENINGS, PAIR, MATCH}
+    every = [each for run, of in answers.items() for each in of if run in courses]
+    others = {run: of for run, of in answers.items() if run not in courses}
     return CourseResults(
         points, keyed(WHOLE, "name", "seed"), keyed(OPENINGS, "name", "seed"),
         keyed(PAIR, "one", "other", "seed"), keyed(MATCH, "one", "other", "seed"),
         sum(each["step_seconds"] for each in every), tuple(sorted({each["by"].get("device", "") for each in every})),
+        others,
     )  # fmt: skip
 
 

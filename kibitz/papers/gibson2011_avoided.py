@@ -2,8 +2,8 @@
 docs/plans/large_tables.md.
 
 A base is solved in coarse buckets; then its probability of entering one part is multiplied by a share, from 1 down to a
-millionth. Experts with S=N are solved on this base, to a gap counted over all hands, or per hand that enters their part.
-What they change is the exploitability of the stitched strategy less that of the base that they stand on.
+millionth. Experts with S=N are solved on this base, to a gap counted over all hands, or per hand that enters their
+part. What they change is the exploitability of the stitched strategy less that of the base that they stand on.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def sheet(answers: Sequence[dict[str, Any]]) -> Sheet:
         "Leduc hold'em: experts of a part that the base avoids",
         ("share", "entered", "change, gap over all hands", "iterations", "change, gap per hand that enters",
          "iterations"), rows,
-        f"The probability of entering the part r is multiplied by the share. Changes: exploitability of the stitched "
-        f"strategy less that of the base it stands on, mean ± sd over {seeds} random initialisations, exact, thousandths "
-        f"of an ante per hand. Base {COARSE}, experts {FINE}, both solved by dcfr+, experts to {GAP:g} chips.",
+        "The probability of entering the part r is multiplied by the share. Changes: exploitability of the stitched "
+        f"strategy less that of the base it stands on, mean ± sd over {seeds} random initialisations, exact, "
+        f"thousandths of an ante per hand. Base {COARSE}, experts {FINE}, both solved by dcfr+, experts to {GAP:g} chips.",
     )  # fmt: skip

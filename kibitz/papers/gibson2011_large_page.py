@@ -28,6 +28,7 @@ from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import Sheet
 
 CLAIMS = 13  # about this table, which are judged together
+AFTER = f"{SOURCE}; a change of the plan after the first result"
 NEAR = 10.0  # mbb/h: Base's exploitability is the paper's within this
 
 
@@ -63,6 +64,8 @@ def claims(r: CourseResults) -> Iterator[Claim]:
             yield shared.beats(f"the finest strategy beats {name}", SOURCE, table, FINEST, name)
     tested = [less_exploitable(f"{x} is less exploitable than {BASE}", SOURCE, r, x, [BASE])
              for x in (DYNAMIC, EACH, ALL)]  # fmt: skip
+    tested.append(less_exploitable(f"{large.CONDITIONAL}, is less exploitable than {BASE}", AFTER, r, large.CONDITIONAL,
+                                   [BASE]))  # fmt: skip
     tested.append(less_exploitable(f"{ALL} is the least exploitable of those of one size", SOURCE, r, ALL,
                                    [BASE, DYNAMIC, EACH]))  # fmt: skip
     tested.append(less_exploitable("the finest strategy is the least exploitable", SOURCE, r, FINEST, NAMES[:-1]))
@@ -152,8 +155,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             "An exploitability is compared with a margin: what both strategies changed in the last doubling of their "
             "training.",
         ),
-        sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.SAMPLED)), pairs(r), sizes(r),
-                                         openings(r)) if sheet.rows),
+        sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.CONDITIONAL, large.SAMPLED)),
+                                         pairs(r), sizes(r), openings(r)) if sheet.rows),
         pictures=(picture,) if picture.panels else (),
         figures={"unit": "milli-big-blinds per hand", "points": [p for of in r.points.values() for p in of],
                  "exact": list(r.exact.values()), "pairs": list(r.pairs.values()),

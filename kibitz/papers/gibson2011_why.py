@@ -10,11 +10,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from kibitz.core.errors import ArtefactError
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers.claims import OURS, START, Claim, Comparison
 from kibitz.papers.course_results import CourseResults, curves, results_of
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.gibson2011_avoided import AVOIDED
+from kibitz.papers.gibson2011_avoided import sheet as in_leduc
 from kibitz.papers.gibson2011_large_page import openings
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH
 from kibitz.papers.runs import Answers
@@ -66,7 +70,9 @@ def causes(r: CourseResults) -> list[Cause]:
     control = next(iter(large.FINER))
     alone = {name: last(r, name) for name in large.ALONE}
     plain = f"{ALL}, against experts that are no finer than the base"
-    candidates = [Cause("finer experts", plain, whole, last(r, control))]
+    avoided = f"{ALL}, against gaps per hand that comes to a part"
+    candidates = [Cause("finer experts", plain, whole, last(r, control)),
+                  Cause("a part that the base avoids", avoided, whole, last(r, large.CONDITIONAL))]  # fmt: skip
     base = last(r, BASE)
     for name, figures in alone.items():
         candidates.append(Cause(name.split(": ")[1].removesuffix(" alone") + "-expert",
@@ -129,13 +135,29 @@ def algorithms(r: CourseResults) -> Sheet:
 def of_experts(r: CourseResults) -> Sheet:
     rows: list[tuple[str, ...]] = []
     base = last(r, BASE)
-    for name in (DYNAMIC, EACH, ALL, *large.ALONE, *large.FINER):
+    for name in (DYNAMIC, EACH, ALL, large.CONDITIONAL, *large.ALONE, *large.FINER):
         for seed, figure in last(r, name).items():
-            above = f"{figure - base[seed]:+.2f}" if seed in base else ""
-            rows.append((f"{name}, seed {seed}", f"{figure:.2f}", above))
-    return Sheet("Experts", ("strategy", "exploitability", "above Base of the seed"), rows,
-                 "percentile(8) is as fine as the base: what such experts change is not due to finer "
+            if seed in base:
+                mine, theirs = (np.array(r.points[of, seed][-1]["best"]) for of in (name, BASE))
+                done = ", ".join(map(str, r.points[name, seed][-1]["done"]))
+                rows.append((f"{name}, seed {seed}", f"{figure:.2f}", f"{figure - base[seed]:+.2f}",
+                             *(f"{each:+.2f}" for each in mine - theirs), done))  # fmt: skip
+    return Sheet("Experts", ("strategy", "exploitability", "above Base of the seed", "seat 0 wins more",
+                             "seat 1 wins more", "iterations of its computations"), rows,
+                 "Seat 1 acts first before the flop. Experts of S=N are r, where it raises, and cr, where it calls and "
+                 "seat 0 raises. S=N of 8 has experts as fine as the base: what they change is not due to finer "
                  "buckets.")  # fmt: skip
+
+
+def reached(r: CourseResults) -> Sheet:
+    """How often play comes to each way of betting before the flop."""
+    rows: list[tuple[str, ...]] = []
+    each = next((each for (of, _), each in sorted(r.openings.items()) if of == BASE), None)
+    for opening, seat, often, _ in each["gains"] if each is not None else ():
+        if seat == 0:
+            rows.append((opening, f"{often:.2g}"))
+    return Sheet("How often Base comes to a flop", ("betting before it", "share of hands"), rows,
+                 "r: a raise, c: a call. The rest of the hands ends before the flop.")  # fmt: skip
 
 
 def explained(r: CourseResults) -> Sheet:
@@ -151,8 +173,9 @@ def explained(r: CourseResults) -> Sheet:
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
-    sheets = (explained(r), of_experts(r), equilibria(r), algorithms(r),
-              openings(r, (BASE, DYNAMIC, EACH, ALL, *large.FINER)))  # fmt: skip
+    leduc = r.others.get(AVOIDED, [])
+    sheets = (explained(r), of_experts(r), reached(r), *([in_leduc(leduc)] if leduc else []), equilibria(r),
+              algorithms(r), openings(r, (BASE, DYNAMIC, EACH, ALL, *large.FINER)))  # fmt: skip
     picture = curves(r, "algorithms", "Limit hold'em: exploitability of Base against training",
                      (("averages", (BASE, *large.SOLVERS, large.SAMPLED)),
                       ("last strategies", tuple(large.LASTS))))  # fmt: skip
