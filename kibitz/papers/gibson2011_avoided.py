@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from kibitz.forms.profile import Profile
+from kibitz.papers.claims import OURS, START, Claim, Comparison
 from kibitz.papers.ledger import Stage
 from kibitz.papers.runs import Run
 from kibitz.poker.bucketed.build import bucket_form
@@ -94,6 +95,24 @@ def stages() -> Iterator[Stage]:
                 lambda run, piece: 5.0)  # fmt: skip
 
 
+def claims(answers: Sequence[dict[str, Any]]) -> Iterator[Claim]:
+    """What the plan expected if avoidance is a cause."""
+    change = {(each["seed"], each["share"], each["conditional"]): each["stitched"] - each["base"] for each in answers}
+    least = min((share for _, share, _ in change), default=1.0)
+    seeds = [seed for seed in sorted({seed for seed, *_ in change})
+             if {(seed, 1.0, True), (seed, least, True), (seed, least, False)} <= change.keys()]  # fmt: skip
+    if seeds and least < 1.0:
+        pairs = [(change[seed, least, True], change[seed, 1.0, True]) for seed in seeds]
+        yield _compared("Leduc: experts raise exploitability more if the base avoids their part", pairs)
+        pairs = [(change[seed, least, False], change[seed, least, True]) for seed in seeds]
+        yield _compared("Leduc: they raise it less if they are solved per hand that enters", pairs)
+
+
+def _compared(text: str, pairs: Sequence[tuple[float, float]]) -> Claim:
+    said = "; ".join(f"{one:.1f} against {other:.1f}" for one, other in pairs)
+    return Claim(text, OURS, [Comparison(one, ">", other) for one, other in pairs], unit=START, detail=said)
+
+
 def sheet(answers: Sequence[dict[str, Any]]) -> Sheet:
     """What experts change, by how seldom the base enters their part."""
     rows: list[tuple[str, ...]] = []
@@ -102,6 +121,9 @@ def sheet(answers: Sequence[dict[str, Any]]) -> Sheet:
         cells = [f"{Spread(tuple(each['entered'][0] for each in here)).mean:.2g}"]
         for conditional in (False, True):
             some = [each for each in here if each["conditional"] == conditional]
+            if not some:
+                cells += ["", ""]
+                continue
             changes = Spread(tuple(each["stitched"] - each["base"] for each in some))
             cells += [changes.text(), f"{Spread(tuple(each['iterations'][0] for each in some)).mean:.0f}"]
         rows.append((f"{share:g}", *cells))
@@ -112,5 +134,6 @@ def sheet(answers: Sequence[dict[str, Any]]) -> Sheet:
          "iterations"), rows,
         "The probability of entering the part r is multiplied by the share. Changes: exploitability of the stitched "
         f"strategy less that of the base it stands on, mean ± sd over {seeds} random initialisations, exact, "
-        f"thousandths of an ante per hand. Base {COARSE}, experts {FINE}, both solved by dcfr+, experts to {GAP:g} chips.",
+        f"thousandths of an ante per hand. Base {COARSE}, experts {FINE}, both solved by dcfr+, experts to {GAP:g} "
+        "chips.",
     )  # fmt: skip

@@ -13,12 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from kibitz.core.errors import ArtefactError
+from kibitz.papers import gibson2011_avoided as avoided
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers.claims import OURS, START, Claim, Comparison
 from kibitz.papers.course_results import CourseResults, curves, results_of
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
-from kibitz.papers.gibson2011_avoided import AVOIDED
-from kibitz.papers.gibson2011_avoided import sheet as in_leduc
 from kibitz.papers.gibson2011_large_page import openings
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH
 from kibitz.papers.runs import Answers
@@ -70,9 +69,9 @@ def causes(r: CourseResults) -> list[Cause]:
     control = next(iter(large.FINER))
     alone = {name: last(r, name) for name in large.ALONE}
     plain = f"{ALL}, against experts that are no finer than the base"
-    avoided = f"{ALL}, against gaps per hand that comes to a part"
+    per_hand = f"{ALL}, against gaps per hand that comes to a part"
     candidates = [Cause("finer experts", plain, whole, last(r, control)),
-                  Cause("a part that the base avoids", avoided, whole, last(r, large.CONDITIONAL))]  # fmt: skip
+                  Cause("a part that the base avoids", per_hand, whole, last(r, large.CONDITIONAL))]  # fmt: skip
     base = last(r, BASE)
     for name, figures in alone.items():
         candidates.append(Cause(name.split(": ")[1].removesuffix(" alone") + "-expert",
@@ -105,6 +104,7 @@ def claims(r: CourseResults) -> Iterator[Claim]:
         said = [f"{points[0]['name']} {points[0]['exploitability']:.2f} to {points[-1]['exploitability']:.2f}"
                 for points in courses]  # fmt: skip
         yield Claim(f"more training makes {BASE} more exploitable", OURS, cases, unit=START, detail="; ".join(said))
+    yield from avoided.claims(r.others.get(avoided.AVOIDED, []))
 
 
 def equilibria(r: CourseResults) -> Sheet:
@@ -173,8 +173,8 @@ def explained(r: CourseResults) -> Sheet:
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
-    leduc = r.others.get(AVOIDED, [])
-    sheets = (explained(r), of_experts(r), reached(r), *([in_leduc(leduc)] if leduc else []), equilibria(r),
+    leduc = r.others.get(avoided.AVOIDED, [])
+    sheets = (explained(r), of_experts(r), reached(r), *([avoided.sheet(leduc)] if leduc else []), equilibria(r),
               algorithms(r), openings(r, (BASE, DYNAMIC, EACH, ALL, *large.FINER)))  # fmt: skip
     picture = curves(r, "algorithms", "Limit hold'em: exploitability of Base against training",
                      (("averages", (BASE, *large.SOLVERS, large.SAMPLED)),

@@ -212,8 +212,9 @@ def papers_of(page):
 
 def test_pages_are_found():
     names = {path.stem for path in PAGES}
-    assert {"stitching", "stitching_holdem", "stitching_three", "grafting_small", "grafting_holdem", "toepen",
-            "toepen_full", "sandholm", "sandholm_gs2", "sandholm_phases"} <= names  # fmt: skip
+    assert {"stitching", "stitching_holdem", "stitching_large", "stitching_why", "stitching_three", "grafting_small",
+            "grafting_holdem", "toepen", "toepen_full", "sandholm", "sandholm_gs2",
+            "sandholm_phases"} <= names  # fmt: skip
     assert {path.parent.name for path in DOCS.glob("*/data.json")} == names
 
 
