@@ -223,7 +223,7 @@ OPENINGS: dict[str, Opening] = {
                    "Likely: the average of early iterations mixes more, and gives a best response less to exploit.",
                    "One seed, every 16th flop.", "More training makes Base more exploitable"),
             Reason(r"^Leduc: experts raise", HOLDS,
-                   "The base that avoids a part defends it no longer; what its expert does there is not tested by "
+                   "Likely: a base that avoids a part does not defend it, and its expert is not tested by "
                    "the base's play.", "Exact; the avoidance is made by hand.",
                    "Leduc: experts do more harm in a part that the base avoids"),
             Reason(r"^Leduc: they raise it less", FAILS,
