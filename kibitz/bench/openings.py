@@ -184,24 +184,24 @@ OPENINGS: dict[str, Opening] = {
     "stitching_large": Opening(
         "Strategy stitching in two-player limit hold'em, converged",
         (2, 1, 2),
-        "Table 2 of Gibson & Szafron (2011) for two players, with strategies that are solved over all boards until "
-        "they are converged. Base is as exploitable as the paper's. Static experts with S=N win from Base and are more "
-        "exploitable: one of them plays a part of the game that Base almost never enters. Dynamic is not converged; "
-        "S={i} and the finest strategy were not run.",
+        "Table 2 of Gibson & Szafron (2011) is recomputed for two players, with Base and S=N solved over all boards "
+        "until they are converged; Dynamic is not, and S={i} and the finest strategy were not run. Base is as "
+        "exploitable as the paper's, and static experts with S=N win from it, but they are more exploitable: one of "
+        "them plays a part of the game that Base almost never enters.",
         "limit hold'em, converged",
         (
             Reason(r"^Static\.S=N is less exploitable", FAILS,
-                   "Base enters the part cr with a probability of 1e-5. This adds nothing to the gap, so training "
+                   "Base almost never enters the part cr. This adds nothing to the gap, so training "
                    "ended before the cr-expert had learnt anything; a best response calls before the flop and plays "
-                   "against it. [Measured](stitching_why.md).",
+                   "against it..",
                    "Exact in seed 0; every 16th flop in seeds 1 and 2.",
                    "Static S=N is less exploitable than Base"),
             Reason(r"conditional, is less", UNDECIDED,
                    "The difference is within the margin. Most of the excess of S=N is gone: its experts are solved per "
                    "hand that enters their part.", "One seed, every 16th flop.",
                    "The same, with both experts solved"),
-            Reason(r"^Dynamic is less", UNDECIDED, "Dynamic is not converged: its exploitability rose by 48 between "
-                   "200 and 800 iterations.", "One seed, every 16th flop.", "Dynamic is less exploitable than Base"),
+            Reason(r"^Dynamic is less", UNDECIDED, "Dynamic is not converged: its exploitability still rises with "
+                   "training.", "One seed, every 16th flop.", "Dynamic is less exploitable than Base"),
             Reason(r"wins from Base", HOLDS, "Likely: the r-expert has finer buckets than Base in the part that is "
                    "played.", "One seed, exact.", "Static S=N wins from Base"),
         ),
@@ -209,14 +209,13 @@ OPENINGS: dict[str, Opening] = {
     "stitching_why": Opening(
         "Why stitched strategies are more or less exploitable",
         (2, 2, 0),
-        "A static expert with S=N is solved on the hands that the base brings into its part. A converged base avoids "
-        "some parts of the game, and a best response goes there. In limit hold'em Base enters the part cr in one hand "
-        "of 100,000; if its expert is solved per hand that enters, 85% of the difference is gone (one seed). In Leduc "
-        "hold'em experts also do more harm the more the base avoids their part, but solving them further does not "
+        "A converged base avoids some parts of limit hold'em; experts of these parts learn little, and a best response "
+        "goes there: solved per hand that enters its part, such an expert loses most of the difference (one seed). In "
+        "Leduc hold'em experts also do more harm if the base avoids their part, but solving them further does not "
         "help.",
         "limit hold'em and Leduc, causes",
         (
-            Reason(r"^equilibria of one abstraction", FAILS, "Equilibria of Base differ by 3 mbb/h.",
+            Reason(r"^equilibria of one abstraction", FAILS, "Equilibria of Base differ much less.",
                    "Three random initialisations, every 16th flop.",
                    "Equilibria of one abstraction explain the difference"),
             Reason(r"^more training makes", HOLDS,

@@ -200,6 +200,8 @@ def test_claims_of_all_kinds():
 
 # Pages
 
+BY_STAGES = ("stitching_large", "stitching_why")
+
 
 def papers_of(page):
     """The data of a page, and for each of its papers the sections of the page with claims."""
@@ -251,8 +253,10 @@ def test_verdicts_say_how_many_random_initialisations_they_have(page):
             elif claim["unit"] in (COMPARISON, FACT):
                 assert claim["n"] == (claim["unit"] == COMPARISON)
             else:
-                assert sizes == {claim["n"]} == {len(paper["seeds"])}
-                assert f"{claim['n']} {claim['unit']}" in claim["verdict_text"]
+                # Of strategies that are run in stages some have fewer seeds as yet, and a small game more.
+                assert sizes == {claim["n"]} and (claim["n"] == len(paper["seeds"]) or page.stem in BY_STAGES)
+                said = "in one run" if claim["n"] == 1 else f"{claim['n']} {claim['unit']}"
+                assert said in claim["verdict_text"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
