@@ -102,7 +102,8 @@ def stitch(
     hands, for --seconds or --iterations each.
 
     With --solver pcs, and in larger games, experts of two-player poker have hand buckets of their own (--inside) and
-    are solved on sampled boards, for --iterations or --seconds each.
+    are solved on sampled boards, for --iterations or --seconds each. In larger games --solver dcfr+ solves them over
+    all boards at once, to a NashConv (--until) per hand that enters the part; this needs perfect recall.
 
     \b
     Examples:

@@ -14,11 +14,12 @@ from kibitz.poker.bucketed.build import bucket_form
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.sampled.form import Frozen, ViewForm
 from kibitz.poker.sampled.layout import viewed
+from kibitz.poker.stitching import experts as poker_experts
 from kibitz.poker.stitching.classes import common_classes, refined
 from kibitz.poker.stitching.part_form import PartForm
-from kibitz.poker.whole.profiles import won
+from kibitz.poker.whole.profiles import measured, won
 from kibitz.solvers import Task, make
-from kibitz.stitch import Solving, experts
+from kibitz.stitch import Solving, experts, static
 from kibitz.stitch.columns import target_of
 from kibitz.stitch.targets import Stitching
 
@@ -214,3 +215,21 @@ def test_a_part_that_is_seldom_entered_is_solved_like_any_other():
     assert form.measure(solver.probabilities()).nash_conv < 0.02 * first
     often = PartForm(static_views(RHODE, "all")[1], conditional=True)
     assert 1e-3 < often.entered < 1.0
+
+
+@pytest.mark.parametrize("seats", ["all", "each"])
+def test_experts_of_large_games_are_solved_over_all_boards(tmp_path, monkeypatch, seats):
+    """As `kibitz stitch --solver dcfr+` does it: to a gap, kept and found again."""
+    monkeypatch.setattr(poker_experts, "_too_large", lambda game, inside: True)
+    base = kibitz.solve(RHODE, "pcs", abstraction=BASE[RHODE], iterations=200)
+    how = {"solver": "dcfr+", "until": 0.5, "iterations": 400, "keep": tmp_path}
+    one = static(RHODE, base, "prefix(r, cr)", seats, INSIDE[RHODE], **how)
+    again = static(RHODE, base, "prefix(r, cr)", seats, INSIDE[RHODE], **how)
+    np.testing.assert_array_equal(one.probabilities, again.probabilities)
+    assert measured(rules_of(RHODE), one).nash_conv > 0
+    for expert in experts(RHODE, base, "prefix(r, cr)", seats, INSIDE[RHODE], solver="pcs"):
+        form = PartForm(expert.game, conditional=True)
+        answer = Profile.load(tmp_path / f"{expert.file}.profile")
+        assert form.measure(answer.probabilities).nash_conv <= 0.5 or answer.meta["iterations"] == 400
+    with pytest.raises(SolverError, match="dcfr"):
+        static(RHODE, base, "prefix(r)", seats, INSIDE[RHODE], solver="pcs", until=0.5)

@@ -1,4 +1,5 @@
-"""Stitching at the size of hold'em: experts use buckets of hands of their own and are solved on sampled boards.
+"""Stitching at the size of hold'em: experts use buckets of hands of their own and are solved on sampled boards, or with
+dcfr+ over all boards at once (`part_form.py`).
 
 The same partitions and frozen decisions as on a tree, by node of the betting: a static expert for part j and seats S
 learns in part j, as do seats outside S everywhere; what S decides elsewhere is frozen at the base. Seats outside S see
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError, SolverError
+from kibitz.core.spec import parse
 from kibitz.forms.choice import compact_form, needs_tree
 from kibitz.forms.profile import Profile
 from kibitz.games import game as make_game
@@ -27,6 +29,7 @@ from kibitz.poker.rules import acpc
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.sampled.form import Frozen, ViewForm
 from kibitz.poker.sampled.layout import ViewLayout, viewed
+from kibitz.poker.stitching.part_form import PartForm
 from kibitz.solvers import RunOptions
 from kibitz.solvers.run import samples, solve_through
 from kibitz.stitch.folder import solved
@@ -34,6 +37,7 @@ from kibitz.stitch.partition import read, steps_of
 from kibitz.stitch.targets import Expert, Solving, Stitching, Target, by_part
 
 Ints = NDArray[np.int64]
+OVER_BOARDS = ("dcfr+", "dcfr", "lcfr", "cfr")  # not cfr+, the default of commands: then boards are sampled
 OPPONENTS = ("inside", "base")  # whose buckets seats outside S see the part through: the expert's, or the base's
 
 
@@ -102,9 +106,9 @@ def view_target(game: Any, base: Any, plan: Stitching, how: Solving) -> ViewTarg
     if plan.kind == "rebuilt base" or not (samples(how.solver) or _too_large(game, plan.inside)):
         return None
     rules = poker_of(game)
-    if how.until is not None or how.start is not None:
+    if not over_boards(how.solver) and (how.until is not None or how.start is not None):
         raise SolverError("boards are sampled, so NashConv is unknown and the initial strategy is uniform: give "
-                          "--iterations")
+                          "--iterations, or solve over all boards with --solver dcfr+")
     Device(how.device)  # refused at once where there is none
     if plan.outside is not None:
         raise SolverError("on sampled boards, free opponents use the buckets of the base outside a part: leave "
@@ -113,6 +117,11 @@ def view_target(game: Any, base: Any, plan: Stitching, how: Solving) -> ViewTarg
         raise SolverError(f"opponents={plan.opponents!r}: on sampled boards choose {' or '.join(OPPONENTS)}")
     parts = betting_parts(rules, plan.partition)
     return ViewTarget(plan, how, base, rules.spec, 2, parts.names, rules, parts.part)
+
+
+def over_boards(solver: str) -> bool:
+    """Whether experts of a game that is too large for another form are solved over all boards at once."""
+    return parse(solver).name in OVER_BOARDS
 
 
 def _too_large(game: Any, inside: Any) -> bool:
@@ -144,6 +153,8 @@ class ViewTarget(Target):
 
     @property
     def _solving(self) -> dict[str, Any]:
+        if over_boards(self.how.solver):
+            return {"solver": self.how.solver, "start": self.how.start, **self.how.stops}
         stops = {name: x for name, x in self.how.stops.items() if name != "until"}
         return {"solver": self.how.solver if samples(self.how.solver) else "pcs", **stops}
 
@@ -168,7 +179,10 @@ class ViewTarget(Target):
     def solve(self, expert: Expert, number: int) -> Profile | None:
         folder = self.how.keep
         keep = None if folder is None else Path(folder) / expert.file
-        answer = solved(expert.game, keep=keep, seed=self.how.seed + number, **self._solving)
+        form: Any = expert.game
+        if over_boards(self.how.solver):
+            form = PartForm(form, self.how.device, conditional=True)  # so seldom entered parts are solved, too
+        answer = solved(form, keep=keep, seed=self.how.seed + number, **self._solving)
         if answer is None and self.plan.kind == "dynamic":
             raise SolverError(f"another run is using {folder}: wait for it, or choose another folder")
         return answer
