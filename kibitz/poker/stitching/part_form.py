@@ -172,8 +172,7 @@ class PartForm(BucketForm):
                 of[segment] = here[0]
         for node, segment in self.segments.exit.items():
             before = self._segment_of[node]
-            deciding = views.deciding[self.segments.node[segment]]
-            if not deciding.any():
+            if not views.deciding[self.segments.node[segment]].any():
                 of[segment] = of[before]
             elif self.levels[before] > 0 and of[before] != of[segment] and views.wanted[segment]:
                 raise SolverError("a part begins after the first round: solve it on sampled boards, by pcs")
@@ -190,12 +189,14 @@ class PartForm(BucketForm):
     def _refine(self, view: int) -> RefinedBuckets:
         buckets, bucket_of = self.views.buckets[view], self._bucket_of[view]
         key = "refined", buckets.digest, self.classes.tobytes()
-        return self._kept(key, lambda: refined(buckets, self.classes, bucket_of))
+        kept: RefinedBuckets = self._kept(key, lambda: refined(buckets, self.classes, bucket_of))
+        return kept
 
     def _weights(self, view: int, tell: Tell | None) -> JointWeights:
         buckets = self._refined[view].buckets
         key = "weights", buckets.digest, self.device.name
-        return self._kept(key, lambda: joint_weights(buckets, tell, self.device.name))
+        kept: JointWeights = self._kept(key, lambda: joint_weights(buckets, tell, self.device.name))
+        return kept
 
     def _kept(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """What was made for an earlier form of this game, or is made now."""
@@ -247,9 +248,7 @@ class PartForm(BucketForm):
             reach = np.stack([self._frozen_reach[node.seat][at if level == 0 else self._begin_of(at)] for at in here])
             view = int(self.views.of_node[here[0]])
             bucket = self._bucket_of[view]
-            most = np.zeros((len(reach), int(bucket.max()) + 1))
-            np.maximum.at(most, (slice(None), bucket), reach)
-            top = most[:, bucket]
+            top = np.stack([reach[:, bucket == each].max(axis=1) for each in bucket], axis=1)
             share = np.where(top > 0.0, reach / np.where(top > 0.0, top, 1.0), 1.0)
             if level:
                 share = share[:, self._refined[view].of_class[level]]
@@ -295,7 +294,7 @@ class PartForm(BucketForm):
     # Infosets
 
     @cached_property
-    def infosets(self) -> Any:  # type: ignore[override]
+    def infosets(self) -> Any:
         return self.views.infosets
 
     @property
