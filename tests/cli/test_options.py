@@ -105,7 +105,7 @@ def lines() -> Iterator[tuple[str, list[str]]]:
     """(what is tried, the command line)."""
     paths = [
         "@folder", "@fifo", "@file", "@profile", "@deep", "@endless", "@link", "/dev/null", "/dev/zero", "/dev/full",
-        "/nowhere/at/all", ".", "..", "/", "a" * 300, "@file/x", "~", "@fifo.jsonl", "@fifo.png", "@fifo.csv",
+        "/proc/nowhere/at/all", ".", "..", "/", "a" * 300, "@file/x", "~", "@fifo.jsonl", "@fifo.png", "@fifo.csv",
     ]  # fmt: skip
     for name, command in commands().items():
         base = BASE[name]
