@@ -47,6 +47,8 @@ RANGES: dict[str, NumberRange] = {
     # The machine's memory is checked when it is asked for.
     **dict.fromkeys(("--deals", "--hands", "--local", "--memory", "--sampled", "--samples"), COUNT),
     "--iterations": NumberRange(0, EVERYWHERE),
+    "--merge-every": COUNT,
+    "--shards": NumberRange(1, 1 << 16),
     **dict.fromkeys(("--jobs", "--threads"), NumberRange(1, 1_024)),
     "--player": NumberRange(0, 99),
     **dict.fromkeys(("--precision", "--tolerance", "--until"), NumberRange(0, 1e300)),  # most solvers never reach 0

@@ -95,6 +95,14 @@ class PlacedRows(Store):
         table = self.table
         return {"regret": table.regret, "average": table.average} if self.trainable else {"share": table.share}
 
+    def renewed(self, arrays: dict[str, NDArray[Any]], counts: NDArray[np.int64]) -> PlacedRows:
+        low = int(self.table.low) if self.trainable else 0
+        table = _columns(np.array(arrays["regret"]), np.array(arrays["average"]), low)
+        return PlacedRows(self.layout, table, self.machine, self.sampling, self.prune)
+
+    def write(self, arrays: dict[str, NDArray[Any]], counts: NDArray[np.int64]) -> None:
+        self.table.regret[...], self.table.average[...] = arrays["regret"], arrays["average"]
+
     @property
     def meta(self) -> dict[str, Any]:
         return {"rows": data_of(self.layout.rows), "columns": self.layout.columns, "sampling": self.sampling,
