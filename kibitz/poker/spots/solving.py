@@ -1,0 +1,89 @@
+"""solve: from a spot to its solution, to a target."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from kibitz.core.errors import SolverError
+from kibitz.poker.spots.engine import Gains, SolvedRows, engine_of
+from kibitz.poker.spots.spot import Spot, SpotTree, betting_of
+
+UNTIL = 0.005  # of the pot
+FIRST_LOOK, FALL, MOST = 24, 0.55, 10_000  # as in poker/endgames: when the strategy is measured
+
+
+@dataclass(frozen=True)
+class SpotProgress:
+    """Where a run stands after a measure."""
+
+    iterations: int
+    exploitability: float  # as a share of the pot
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class SpotSolution:
+    """A solved spot."""
+
+    spot: Spot
+    tree: SpotTree
+    solved: SolvedRows
+    gains: Gains
+    iterations: int
+    seconds: float
+
+    @property
+    def exploitability(self) -> float:
+        """The mean of what both players can still gain, as a share of the pot."""
+        return self.gains.exploitability / self.spot.pot
+
+
+def solve(
+    spot: Spot, *, until: float | None = None, iterations: int | None = None, seconds: float | None = None,
+    threads: int | None = None, on_progress: Callable[[SpotProgress], None] | None = None,
+) -> SpotSolution:  # fmt: skip
+    """Solve a spot by dcfr+ until its exploitability is at most `until` of the pot, or another limit is reached.
+
+    Exploitability is the mean of what both players can still gain. Without any limit it is half a percent of the pot.
+    """
+    if until is None and iterations is None and seconds is None:
+        until = UNTIL
+    if until is not None and not (math.isfinite(until) and until > 0):
+        raise SolverError(f"until is a share of the pot above 0, such as 0.005, not {until:g}")
+    if iterations is not None and iterations < 1:
+        raise SolverError(f"iterations should be 1 or more, not {iterations}")
+    tree = betting_of(spot)
+    began = time.perf_counter()
+    engine = engine_of(spot, tree, threads)
+    last = MOST if iterations is None else iterations
+    done, look, pace = 0, FIRST_LOOK, 0.0
+    gains: Gains | None = None
+    while done < last:
+        step = min(last, look) - done
+        if seconds is not None and done:
+            left = seconds - (time.perf_counter() - began)
+            if left <= pace:
+                break
+            step = max(1, min(step, int(left / pace)))
+        before = time.perf_counter()
+        engine.iterate(done, step)
+        done, gains = done + step, None
+        pace = max(1e-6, (time.perf_counter() - before) / step)
+        if done < look and done < last:
+            continue
+        gains = engine.gains()
+        reached = gains.exploitability / spot.pot
+        if on_progress is not None:
+            on_progress(SpotProgress(done, reached, time.perf_counter() - began))
+        if until is None:
+            look = 2 * done
+            continue
+        if reached <= until:
+            break
+        look = max(done + 1 + done // 32, min(2 * done, math.ceil(done * (reached / until) ** FALL)))
+    if gains is None:
+        gains = engine.gains()
+    return SpotSolution(spot, tree, engine.answer(), gains, done, time.perf_counter() - began)
