@@ -100,8 +100,8 @@ class EndgameEngine:
         from kibitz.core.resources import cores
         from kibitz.forms.kernels.cfr import Rule
 
-        if spot.rake:
-            raise GameError("rake is not supported yet")
+        if spot.rake or spot.prizes:
+            raise GameError("rake and prizes are not supported yet")
         self.form = SpotForm(spot, tree)
         self.state = PokerCfrState(self.form, None)
         self.rule = Rule(ALPHA, ALPHA, GAMMA, 0.0, 0.0, 0.0, True)

@@ -38,7 +38,7 @@ class SpotSolution:
     @property
     def exploitability(self) -> float:
         """The mean of what both players can still gain, as a share of the pot."""
-        return self.gains.exploitability / self.spot.pot
+        return self.gains.exploitability / self.spot.stake
 
 
 def solve(
@@ -56,7 +56,7 @@ def solve(
     if iterations is not None and iterations < 1:
         raise SolverError(f"iterations should be 1 or more, not {iterations}")
     tree = betting_of(spot)
-    began = time.perf_counter()
+    began, stake = time.perf_counter(), spot.stake
     engine = engine_of(spot, tree, threads)
     last = MOST if iterations is None else iterations
     done, look, pace = 0, FIRST_LOOK, 0.0
@@ -75,7 +75,7 @@ def solve(
         if done < look and done < last:
             continue
         gains = engine.gains()
-        reached = gains.exploitability / spot.pot
+        reached = gains.exploitability / stake
         if on_progress is not None:
             on_progress(SpotProgress(done, reached, time.perf_counter() - began))
         if until is None:
