@@ -31,7 +31,7 @@ from kibitz.core.executor import current
 from kibitz.core.loop import breakable, check_stops, in_blocks, interruptible
 from kibitz.core.pieces import Apart, Executor, Piece
 from kibitz.core.pools import go_on
-from kibitz.solvers.blueprint import BLOCK_SECONDS, FIRST_BLOCK, Blueprint, Progress, walked
+from kibitz.solvers.blueprint import BLOCK_SECONDS, Blueprint, Progress, walked
 from kibitz.solvers.checkpoints import Keeper
 from kibitz.solvers.merging import Arrays, Merge, changes, merged, size_of
 from kibitz.solvers.saved_blueprints import load_blueprint
@@ -40,6 +40,7 @@ SHARE, LEAST = 0.005, 25  # of the iterations so far in a round, unless its leng
 MOST_SHARDS = 1 << 16
 COPIES = 3  # of a table, while a shard is walked: its own, the same in the order of keys, and what it has changed
 COUNTS = "counts"
+FIRST = 200  # iterations of a shard, before it knows how long they take
 Begun = Blueprint | tuple[SharedArtefact, str]  # in this process, or by name: the saved blueprint and its game
 
 
@@ -88,7 +89,7 @@ def walk_shard(snapshot: Arrays, begun: Begun, first: int, last: int) -> tuple[A
         shard.counts += walked(shard, mask, base, shard.iteration, shard.iteration + count, 1, None)
         shard.iteration += count
 
-    for _ in in_blocks(shard, step, last, None, lambda: last, first=FIRST_BLOCK, length=BLOCK_SECONDS):
+    for _ in in_blocks(shard, step, last, None, lambda: last, first=FIRST, length=BLOCK_SECONDS):
         go_on()
     seconds = clock() - began
     return changes(before, shard.store.arrays()), shard.counts - snapshot[COUNTS], seconds

@@ -132,9 +132,10 @@ class HashedRows(Store):
         from kibitz.solvers.kernels.hash import move_in
 
         key, value = arrays["key"], arrays["value"]
-        more = self.used + int(np.isin(key, self.table.key[self.table.key != 0], invert=True).sum())
-        if grows(self.table) and more >= int(self.table.limit):
-            self.grow(more, counts)
+        if grows(self.table) and self.used + len(key) >= int(self.table.limit):
+            more = int(np.isin(key, self.table.key[self.table.key != 0], invert=True).sum())
+            if self.used + more >= int(self.table.limit):
+                self.grow(self.used + more, counts)
         happened = np.zeros(4, np.int64)
         move_in(self.table, key, value, self.full == "evict", happened)
         counts[1:] += happened[1:]

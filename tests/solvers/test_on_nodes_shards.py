@@ -17,9 +17,10 @@ GAME = "toepen(suits=3, ranks=3)"
 RHODE = "rhode_island(ranks=4)"
 
 
-def trained(on, make, iterations, merge_every=100):
+def trained(on, make, iterations, columns=False, merge_every=100):
     with executing(on):
         blueprint = make()
+        assert ("regret" in blueprint.arrays()) == columns
         for _ in rounds(blueprint, Sharding(3, merge_every), iterations):
             pass
     return blueprint.sha256
@@ -48,4 +49,4 @@ def test_columns(three_nodes):
     def make():
         return kibitz.train(RHODE, abstraction="percentile(3)", iterations=100, threads=1)
 
-    assert trained(three_nodes, make, 1400) == trained("local:1", make, 1400)
+    assert trained(three_nodes, make, 1400, True) == trained("local:1", make, 1400, True)
