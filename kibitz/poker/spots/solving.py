@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kibitz.core.errors import SolverError
-from kibitz.poker.spots.engine import Gains, SolvedRows, engine_of
-from kibitz.poker.spots.spot import Spot, SpotTree, betting_of
+from kibitz.poker.spots.engine import Gains, engine_of
+from kibitz.poker.spots.solution import SpotSolution
+from kibitz.poker.spots.spot import Spot, betting_of
 
 UNTIL = 0.005  # of the pot
 FIRST_LOOK, FALL, MOST = 24, 0.55, 10_000  # as in poker/endgames: when the strategy is measured
@@ -22,23 +23,6 @@ class SpotProgress:
     iterations: int
     exploitability: float  # as a share of the pot
     seconds: float
-
-
-@dataclass(frozen=True, eq=False)
-class SpotSolution:
-    """A solved spot."""
-
-    spot: Spot
-    tree: SpotTree
-    solved: SolvedRows
-    gains: Gains
-    iterations: int
-    seconds: float
-
-    @property
-    def exploitability(self) -> float:
-        """The mean of what both players can still gain, as a share of the pot."""
-        return self.gains.exploitability / self.spot.pot
 
 
 def solve(
