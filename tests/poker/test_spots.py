@@ -12,7 +12,7 @@ from kibitz.evaluate import best_response, value
 from kibitz.poker.rules.rules import strength
 from kibitz.poker.spots.reading import spot
 from kibitz.poker.spots.solution import showdowns
-from kibitz.poker.spots.solving import solve
+from kibitz.poker.spots.solving import solve_spot as solve
 from kibitz.poker.spots.spot import in_deck, met
 from tests.poker.spot_game import SpotGame
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from kibitz.core.errors import SolverError
 from kibitz.poker.spots.engine import Gains, engine_of
+from kibitz.poker.spots.estimates import check_size
 from kibitz.poker.spots.solution import SpotSolution
 from kibitz.poker.spots.spot import Spot, betting_of
 
@@ -25,7 +26,7 @@ class SpotProgress:
     seconds: float
 
 
-def solve(
+def solve_spot(
     spot: Spot, *, until: float | None = None, iterations: int | None = None, seconds: float | None = None,
     threads: int | None = None, on_progress: Callable[[SpotProgress], None] | None = None,
 ) -> SpotSolution:  # fmt: skip
@@ -40,6 +41,7 @@ def solve(
     if iterations is not None and iterations < 1:
         raise SolverError(f"iterations should be 1 or more, not {iterations}")
     tree = betting_of(spot)
+    check_size(spot, tree)
     began = time.perf_counter()
     engine = engine_of(spot, tree, threads)
     last = MOST if iterations is None else iterations
