@@ -1,0 +1,268 @@
+"""The engine of spots: discounted CFR+ over merged boards, hands of the ranges alone, and numbers of 16 bits.
+
+What it computes is what `EndgameEngine` computes. It is faster because it does less: suits that board and ranges leave
+alike are solved once (`engine_boards.py`), hands outside a range are in no vector, strategies are not kept, and the
+ends of betting are worked out sixteen at a time (`kernels/ends.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.cards.boards import deck_of
+from kibitz.cards.ranges import HANDS
+from kibitz.core.errors import GameError
+from kibitz.core.threads import together
+from kibitz.poker.spots.engine_boards import (
+    LANES,
+    HandLists,
+    SpotBoard,
+    boards_below,
+    hand_lists,
+    renamed,
+    renamed_hands,
+    symmetries,
+)
+from kibitz.poker.spots.engine_streets import Streets, streets_of
+from kibitz.poker.spots.spot import Spot, SpotTree, live, meeting
+
+if TYPE_CHECKING:
+    from kibitz.poker.spots.engine import Gains
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+ALPHA, GAMMA = 1.5, 4.0  # of dcfr+
+
+
+class SpotLayout:
+    """A spot laid out for kernels."""
+
+    def __init__(self, spot: Spot, tree: SpotTree, merge: bool = True) -> None:
+        self.spot, self.tree = spot, tree
+        self.levels = 3 - spot.street
+        ranges = live(spot)
+        self.ranges = ranges / ranges.max(axis=1, keepdims=True)
+        suits = symmetries(spot.board, self.ranges, spot.deck[1]) if merge else ((0, 1, 2, 3),)
+        deck = [int(card) for card in deck_of(*spot.deck)]
+        self.boards = [SpotBoard(tuple(spot.board), -1, 1.0, suits)]
+        self.level_board, self.board_child = [0, 1], []
+        for _ in range(1, self.levels):
+            for number in range(*self.level_board[-2:]):
+                self.board_child.append(len(self.boards))
+                self.boards += boards_below(self.boards[number], number, deck)
+            self.level_board.append(len(self.boards))
+        self.board_child += [len(self.boards)] * (len(self.boards) + 1 - len(self.board_child))
+        self.lists: HandLists = hand_lists(self.boards, self.ranges, 5)
+        # The most that an end pays is 1: whatever the chips are, numbers are in the range of codes.
+        self.chips = float(np.abs(tree.pays).max())
+        self.streets: Streets = streets_of(tree.betting, tree.pays / self.chips, self.levels, self.stride(self.levels - 1))
+        self.level = np.repeat(np.arange(self.levels), np.diff(self.level_board))
+        self.rows = self.streets.actions[:, self.level] * self.lists.size  # [2, B]  numbers of a seat on a board
+        self.state_base = self._bases()
+
+    def stride(self, level: int) -> int:
+        """Numbers of a vector over hands, on any board of a level."""
+        return int(self.lists.size[:, self.level_board[level] : self.level_board[level + 1]].max())
+
+    @property
+    def sequences(self) -> int:
+        """Regrets, and as many averages."""
+        return int(self.rows.sum())
+
+    def _bases(self) -> Ints:
+        """Where the rows of a board begin: boards in the order in which a pass comes to them."""
+        base, at, stack = np.zeros_like(self.rows), 0, [0]
+        while stack:
+            board = stack.pop()
+            for seat in (0, 1):
+                base[seat, board] = at
+                at += int(self.rows[seat, board])
+            stack.extend(reversed(range(self.board_child[board], self.board_child[board + 1])))
+        return base
+
+    @cached_property
+    def table(self) -> Any:
+        from kibitz.poker.spots.kernels.table import SpotTable
+
+        lists = self.lists
+        return SpotTable(
+            **self.streets.arrays, level_board=np.array(self.level_board), board_child=np.array(self.board_child),
+            weight=np.array([board.weight for board in self.boards]), count=lists.count, size=lists.size,
+            state_base=self.state_base, hand_first=lists.hand_first, up=lists.up, card=lists.card, same=lists.same,
+            alike=lists.alike, merged=lists.merged, tie_first=lists.tie_first, tie_stop=lists.tie_stop,
+        )  # fmt: skip
+
+    def hands(self, seat: int, board: int) -> Ints:
+        """The list of a seat on a board, as numbers of hands."""
+        first = self.lists.hand_first[seat, board]
+        return self.lists.number[first : first + self.lists.count[seat, board]]
+
+    def find(self, cards: Sequence[int]) -> tuple[int, Ints]:
+        """(the board that stands for one, the number there of each of the 1,326 hands). Cards after those of the spot
+        are in the order in which they came."""
+        number, change = 0, (0, 1, 2, 3)
+        if {*cards[: len(self.spot.board)]} != {*self.spot.board} or len(cards) > 5:
+            raise GameError("the board does not continue the board of the spot")
+        for card in cards[len(self.spot.board) :]:
+            here = renamed(int(card), change)
+            options = [(renamed(here, more), more) for more in self.boards[number].renamings]
+            lowest, more = min(options)
+            change = tuple(more[suit] for suit in change)
+            below = range(self.board_child[number], self.board_child[number + 1])
+            number = next((k for k in below if self.boards[k].cards[-1] == lowest), -1)
+            if number < 0:
+                raise GameError("the board does not continue the board of the spot")
+        return number, renamed_hands(change)
+
+
+class SpotCfr:
+    """The state of CFR on a spot."""
+
+    def __init__(self, layout: SpotLayout, kind: type[Any] = np.uint16, work: type[Any] = np.float32) -> None:
+        """kind: of regrets and averages, uint16 for codes or a float; work: of everything else."""
+        from kibitz.poker.spots.kernels.codes import LEAST
+        from kibitz.poker.spots.kernels.table import SpotLearned
+
+        self.layout, self.work = layout, work
+        start = 0 if kind is np.uint16 else LEAST
+        size = layout.sequences
+        new = np.zeros if start == 0 else lambda n, dtype: np.full(n, start, dtype)
+        self.learned = SpotLearned(new(size, kind), new(size, kind))
+        self._spaces: dict[Any, Any] = {}
+
+    @property
+    def nbytes(self) -> int:
+        return self.learned.regret.nbytes + self.learned.average.nbytes
+
+    def iterate(self, done: int, count: int, threads: int, rule: tuple[float, float] = (ALPHA, GAMMA)) -> None:
+        from kibitz.poker.spots.kernels.passes import iterate
+
+        layout, (ranges, crews) = self.layout, self._crew(threads, self.work)
+        together(lambda k: iterate(layout.table, ranges, self.learned, rule, done, count, crews[k]), len(crews))
+
+    def values(self, seat: int, best: bool, threads: int, work: type[Any] | None = None) -> Floats:
+        """[hands of the seat]  what each hand is worth against the other's average, in chips times the other's range."""
+        from kibitz.poker.spots.kernels.passes import evaluate
+
+        layout, (ranges, crews) = self.layout, self._crew(threads, work or self.work)
+        together(lambda k: evaluate(layout.table, ranges, self.learned, seat, best, crews[k]), len(crews))
+        count = int(layout.lists.count[seat, 0])
+        return np.asarray(crews[0].first.value[:count].astype(np.float64) * layout.chips)
+
+    def _crew(self, threads: int, work: type[Any]) -> tuple[NDArray[Any], list[Any]]:
+        """(ranges by seat, what each thread works with)."""
+        if self.layout.levels == 1:
+            threads = 1
+        if (threads, work) not in self._spaces:
+            self._spaces = {key: space for key, space in self._spaces.items() if key[1] != work}
+            self._spaces[threads, work] = self._new_crew(threads, work)
+        return self._spaces[threads, work]  # type: ignore[no-any-return]
+
+    def _new_crew(self, threads: int, work: type[Any]) -> tuple[NDArray[Any], list[Any]]:
+        from kibitz.core.barrier import gate_of
+        from kibitz.poker.spots.kernels.table import SpotCrew, SpotLanes, SpotSpace
+
+        layout = self.layout
+        widest, levels = layout.streets.widest, layout.levels
+        entries = np.diff(np.asarray(layout.streets.arrays["level_entry"]))
+
+        def space(level: int) -> Any:
+            rows, stride = int(widest[level]), layout.stride(level)
+            return SpotSpace(np.zeros((rows + 2) * stride, work), np.zeros((rows + 2) * stride, work), stride, rows)
+
+        def lanes() -> Any:
+            size, sums = (layout.stride(0) + 1) * LANES, 52 * LANES
+            return SpotLanes(*(np.zeros(n, work) for n in (size, size, size, sums, sums, 4 * LANES)),
+                             np.zeros(3 * LANES, np.int64))  # fmt: skip
+
+        gate, first, none = gate_of(threads), space(0), np.zeros(0, work)
+        below = 1 if levels > 1 else 0
+        out = np.zeros((layout.level_board[2] - 1, entries[1] * layout.stride(1)) if below else (0, 0), work)
+        empty = SpotSpace(none, none, 0, 0)
+        crews = []
+        for thread in range(threads):
+            inner = np.zeros(entries[2] * layout.stride(2), work) if levels == 3 else none
+            crews.append(SpotCrew(thread, threads, gate, first, space(1) if levels == 3 else empty,
+                                  space(levels - 1) if levels > 1 else empty, lanes(), out, inner))  # fmt: skip
+        ranges = np.zeros((2, layout.stride(0)), work)
+        for seat in (0, 1):
+            hands = layout.hands(seat, 0)
+            ranges[seat, : len(hands)] = layout.ranges[seat, hands]
+        return ranges.ravel(), crews
+
+
+class MergedEngine:
+    """dcfr+ on a spot."""
+
+    def __init__(self, spot: Spot, tree: SpotTree, threads: int | None = None, kind: type[Any] = np.uint16) -> None:
+        from kibitz.core.resources import cores
+
+        self.layout = SpotLayout(spot, tree)
+        self.state = SpotCfr(self.layout, kind)
+        self.threads = cores() if threads is None else threads
+
+    def iterate(self, done: int, count: int) -> None:
+        self.state.iterate(done, count, self.threads)
+
+    def gains(self) -> Gains:
+        from kibitz.poker.spots.engine import Gains
+
+        layout, both = self.layout, np.zeros((2, 2))
+        mass = float(layout.ranges[0] @ meeting(layout.ranges[1]))
+        even = bool(np.allclose(layout.tree.pays[:, 0, ::-1], -layout.tree.pays[:, 1]))  # one wins what the other loses
+        for seat in (0, 1):
+            weights = layout.ranges[seat, layout.hands(seat, 0)]
+            for best in (True, False):
+                if best or seat == 0 or not even:
+                    both[int(best), seat] = weights @ self.state.values(seat, best, self.threads) / mass
+        if even:
+            both[0, 1] = -both[0, 0]
+        return Gains(both[0], both[1])
+
+    def answer(self) -> MergedRows:
+        return MergedRows(self.layout, self.state)
+
+
+class MergedRows:
+    """The average strategy by betting node and board, and what hands are worth there."""
+
+    def __init__(self, layout: SpotLayout, state: SpotCfr) -> None:
+        self.layout, self.state = layout, state
+
+    def numbers(self, node: int, board: int) -> Floats:
+        """[actions, hands]  weights of the actions at a node of the tree, on a board that is solved."""
+        layout, arrays = self.layout, self.layout.streets.arrays
+        here = int(layout.streets.number[node])
+        seat, width = int(arrays["turn"][here]), int(arrays["width"][here])
+        size, count = int(layout.lists.size[seat, board]), int(layout.lists.count[seat, board])
+        at = int(layout.state_base[seat, board]) + int(arrays["place"][here]) * size
+        return decoded(self.state.learned.average[at : at + width * size]).reshape(width, size)[:, :count]
+
+    def rows(self, node: int, board: Sequence[int]) -> Floats:
+        number, hands = self.layout.find(board)
+        seat = int(self.layout.tree.betting.turn[node])
+        weights = self.numbers(node, number)
+        there = np.full((len(weights), HANDS), 1.0 / len(weights))
+        there[:, self.layout.hands(seat, number)] = weights / weights.sum(axis=0)
+        rows = there[:, hands]
+        rows[:, np.isin(np.arange(HANDS), dead_hands(board))] = 0.0
+        return rows
+
+
+def dead_hands(board: Sequence[int]) -> Ints:
+    """Numbers of the hands that share a card with a board."""
+    from kibitz.poker.spots.spot import met
+
+    return np.flatnonzero(met(tuple(int(card) for card in board)))
+
+
+def decoded(numbers: NDArray[Any]) -> Floats:
+    """What codes stand for (`kernels/codes.py`); floats stay what they are."""
+    if numbers.dtype != np.uint16:
+        return numbers.astype(np.float64)
+    return ((numbers.astype(np.uint32) << 13) + np.uint32(95 << 23)).view(np.float32).astype(np.float64)
