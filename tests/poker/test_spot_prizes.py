@@ -14,7 +14,7 @@ from kibitz.core.errors import GameError
 from kibitz.games.protocol import TERMINAL
 from kibitz.poker.spots.prizes import values_of
 from kibitz.poker.spots.sizes import SizeList, sizes_of
-from kibitz.poker.spots.solving import solve
+from kibitz.poker.spots.solving import solve_spot
 from kibitz.poker.spots.spot import Spot, betting_of
 
 PRIZES, OTHERS = (50.0, 30.0, 20.0), (1500.0, 800.0)
@@ -105,7 +105,7 @@ def test_lost_chips_cost_more_than_won_chips_bring():
 )
 def test_gains_are_those_of_the_definition(board, deck, ranges):
     spot = spot_of(board, ranges=ranges, deck=deck, prizes=PRIZES, others=OTHERS)
-    solution = solve(spot, iterations=30, threads=1)
+    solution = solve_spot(spot, iterations=30, threads=1)
     naive = NaiveSpot(spot, solution.tree, solution.solved.rows)
     for seat in (0, 1):
         assert solution.gains.value[seat] == pytest.approx(naive.value(seat, False), abs=2e-3)
@@ -119,7 +119,7 @@ def test_players_risk_less_for_prizes_than_for_chips():
     calls = []
     for options in ({}, {"prizes": (50.0, 30.0), "others": (120.0,)}):
         spot = spot_of(bets="allin", stacks=(400.0, 400.0), ranges=("random", "random"), **options)
-        solution = solve(spot, iterations=150, threads=1)
+        solution = solve_spot(spot, iterations=150, threads=1)
         node = solution.tree.children(0)[1]
         assert solution.tree.actions(node) == ("fold", "call")
         calls.append(solution.solved.rows(node, spot.board)[1].sum())

@@ -204,10 +204,10 @@ def solve_flop(
     question: str, until: float | None, iterations: int | None, flop: tuple[int, int, int]
 ) -> dict[str, Any]:
     """Solve one flop: a piece of work of an executor. question: as JSON."""
-    from kibitz.poker.spots.solving import solve
+    from kibitz.poker.spots.solving import solve_spot
 
     spot = _spot(json.loads(question), Flop(flop, 1))
-    solution = solve(spot, until=until, iterations=iterations)
+    solution = solve_spot(spot, until=until, iterations=iterations)
     root = solution.at()
     after = root.after("check")
     return asdict(FlopResult(
