@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from kibitz.play.agents import agent
     from kibitz.play.conformance import check
     from kibitz.play.matches import match
+    from kibitz.poker.spots.reading import read_spot, spot
+    from kibitz.poker.spots.solving import solve_spot
     from kibitz.poker.tournaments import icm, pushfold
     from kibitz.solvers import RunOptions
     from kibitz.solvers.blueprint import Blueprint
@@ -78,8 +80,11 @@ __all__ = [
     "phases",
     "profile_from",
     "pushfold",
+    "read_spot",
     "show",
     "solve",
+    "solve_spot",
+    "spot",
     "stitch",
     "tournament",
     "train",
@@ -104,6 +109,8 @@ _NAMES = {
     "kibitz.play.agents": ("agent",),
     "kibitz.play.conformance": ("check",),
     "kibitz.play.matches": ("match",),
+    "kibitz.poker.spots.reading": ("read_spot", "spot"),
+    "kibitz.poker.spots.solving": ("solve_spot",),
     "kibitz.poker.tournaments": ("icm", "pushfold"),
     "kibitz.solvers": ("RunOptions",),
     "kibitz.solvers.blueprint": ("Blueprint",),

@@ -78,7 +78,6 @@ def prize_pays(
 
 def stake_of(pot: float, stacks: Sequence[float], others: Sequence[float], prizes: Sequence[float]) -> float:
     """What the pot is worth: the difference between winning and losing it now, the mean of both players."""
-    half = pot / 2
-    before = np.array(stacks, np.float64) + half
-    values = values_of(np.stack([before + [half, -half], before + [-half, half]]), others, prizes)
+    behind = np.array(stacks, np.float64)
+    values = values_of(behind + pot * np.eye(2), others, prizes)
     return float(values[0, 0] - values[1, 0] + values[1, 1] - values[0, 1]) / 2
