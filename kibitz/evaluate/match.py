@@ -29,6 +29,7 @@ from kibitz.core.errors import GameError
 from kibitz.core.resources import cores
 from kibitz.evaluate.score import LEVEL, DealSums, Score, Tally, sums_of
 from kibitz.games.machine import GOLDEN, WORD, Hand, Machine, mix
+from kibitz.games.plugins import plugin_of
 from kibitz.games.protocol import CHANCE, TERMINAL, Game
 from kibitz.games.trusted import same_game
 from kibitz.games.views import View, view_of
@@ -285,6 +286,9 @@ def won_on(
 
 def meeting(machine: Machine, players: Sequence[Agent]) -> tuple[Machine, tuple[Any, ...] | None]:
     """(the machine that players meet on, what compiled code plays them with; None if it cannot)."""
+    own: tuple[Machine, tuple[Any, ...]] | None = plugin_of(machine.rules).meeting(machine, players)
+    if own is not None:
+        return own
     return _met_on(machine, players), _alike([getattr(agent, "player", None) for agent in players])
 
 
