@@ -55,6 +55,8 @@ RANGES: dict[str, NumberRange] = {
     "--ante": NumberRange(0, 1e9),
     "--begin": NumberRange(2, 99),
     "--bins": NumberRange(1, 1_000),
+    "--cuts": NumberRange(1, 1_000),
+    "--pilot": NumberRange(1, EVERYWHERE),
     "--hours": NumberRange(0, 1e5, above=True),
     "--late": NumberRange(0, 1_000_000),
     "--players": NumberRange(2, 3),

@@ -158,10 +158,8 @@ def offered(game: Game | Tree | str) -> list[Abstraction]:
     """
     from kibitz.games import game as make_game
 
-    rules = None if isinstance(game, Tree) else make_game(game)
-    tree = game if isinstance(game, Tree) else tree_of(rules)
-    if rules is None and tree.spec:
-        rules = make_game(tree.spec)
+    tree = game if isinstance(game, Tree) else tree_of(make_game(game))
+    rules = make_game(game) if not isinstance(game, Tree) else make_game(tree.spec) if tree.spec else None
     groups = rank_groups(tree, rules)
     names = [*getattr(rules, "buckets", dict)(), *groups]
     source = tree if rules is None else rules

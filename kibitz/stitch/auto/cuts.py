@@ -29,6 +29,7 @@ class Cut:
 
     name: str
     here: Bools  # [I]
+    actions: tuple[str, ...] = ()  # of a prefix
 
     @property
     def size(self) -> int:
@@ -47,7 +48,7 @@ def cuts(of: Any, lost: Floats, most: int = 16, fits: Callable[[Cut], bool] = la
     of: what partitions ask (`TreeParts`, or a form without a tree). fits: whether some expert of a part fits the
     memory. Prefixes are lengthened where most is lost.
     """
-    every = [*_prefixes(of, lost, most, fits), *(cut for cut in _by_private(of) if fits(cut))]
+    every = [*prefixes(of, lost, most, fits), *(cut for cut in _by_private(of) if fits(cut))]
     every.sort(key=lambda cut: -float(lost[cut.here].sum()))
     kept: dict[bytes, Cut] = {}
     for cut in every:
@@ -65,7 +66,7 @@ def prefix_name(actions: tuple[str, ...], known: set[str]) -> str:
     return f"prefix({letters if clear else '.'.join(actions)})"
 
 
-def _prefixes(of: Any, lost: Floats, most: int, fits: Callable[[Cut], bool]) -> list[Cut]:
+def prefixes(of: Any, lost: Floats, most: int, fits: Callable[[Cut], bool] = lambda cut: True) -> list[Cut]:
     """Best first: the prefix after which most is lost is the next to be lengthened."""
     known = {str(action) for actions in of.infosets.actions for action in actions}
     waiting: list[tuple[float, tuple[str, ...], Bools]] = []
@@ -83,7 +84,7 @@ def _prefixes(of: Any, lost: Floats, most: int, fits: Callable[[Cut], bool]) -> 
         lengthen(())
         while waiting and len(result) < most:
             _, actions, here = heapq.heappop(waiting)
-            cut = Cut(prefix_name(actions, known), here)
+            cut = Cut(prefix_name(actions, known), here, actions)
             result += [cut] if fits(cut) else []
             if len(actions) < LONGEST:
                 lengthen(actions)

@@ -178,8 +178,10 @@ class StitchSearch:
         best = max(pilots, key=lambda pilot: pilot.gain, default=None)
         return best if best is not None and best.gain > 0.0 else None
 
-    def run(self, base: Floats, on_round: Callable[[Round], None] | None = None) -> Auto:
-        """The best strategy that was found from a base."""
+    def run(
+        self, base: Floats, on_round: Callable[[Round], None] | None = None, first: Plan | None = None
+    ) -> Auto:
+        """The best strategy that was found from a base. first: the plan of the first round, if it is known already."""
         began = time.perf_counter()
         lines = [("base", base, self.setting.base_rows)]
         rounds: list[Round] = []
@@ -189,7 +191,9 @@ class StitchSearch:
             answer = self.solve([start.move], base, self.effort.iterations)[0][0]
             if self.judge.judge(answer, base).better:
                 lines.append((start.move.name, answer, start.size.infosets))
-        outcomes = [self._line(name, strategy, size, rounds, on_round) for name, strategy, size in lines]
+        outcomes = []
+        for name, strategy, size in lines:
+            outcomes.append(self._line(name, strategy, size, rounds, on_round, first if name == "base" else None))
         best, size = outcomes[0]
         for other, other_size in outcomes[1:]:
             if self.judge.judge(other, best).better:
@@ -205,14 +209,16 @@ class StitchSearch:
         return Auto(profile, tuple(rounds), loss, size, time.perf_counter() - began, facts)
 
     def _line(
-        self, name: str, strategy: Floats, size: int, rounds: list[Round], on_round: Callable[[Round], None] | None
+        self, name: str, strategy: Floats, size: int, rounds: list[Round], on_round: Callable[[Round], None] | None,
+        first: Plan | None,
     ) -> tuple[Floats, int]:
         changed = np.zeros(len(self.setting.seat), bool)
         for number in range(self.limits.rounds):
             if self.left <= 0.0:
                 break
             self.tell(f"{name}, round {number + 1}: pilots")
-            began, plan = time.perf_counter(), self.plan(strategy, changed)
+            began = time.perf_counter()
+            plan = self.plan(strategy, changed) if first is None or number else first
             if not plan.moves or self.left <= 0.0:
                 break
             after, touched, record = self._carried_out(name, plan, strategy, began)

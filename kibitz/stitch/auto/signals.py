@@ -75,7 +75,7 @@ def _infoset_of_sequence(form: GradientForm) -> Ints:
 
 def by_part(lost: Floats, part: Ints, parts: int) -> Floats:
     """[parts] the losses of parts: they sum to the whole."""
-    return np.bincount(part, lost, minlength=parts)
+    return np.bincount(part, lost, minlength=parts).astype(np.float64)
 
 
 def part_reach(form: GradientForm, reach: Floats, here: Bools) -> float:
