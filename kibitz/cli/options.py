@@ -110,7 +110,8 @@ def _on(context: typer.Context, value: str | None) -> str | None:
 
 
 PLAYER_HELP = (
-    "uniform, rule (toepen), always-call, always-fold or always-raise (poker), the path of a saved strategy, "
+    "uniform, rule (toepen), always-call, always-fold or always-raise (poker), shipped (limit hold'em for two or "
+    "three), the path of a saved strategy, "
     "'search(PATH, seconds=1)' or 'exploit(PATH, bound=0.1)'"
 )
 

@@ -92,6 +92,11 @@ class Plugin:
         """An agent of the same game with fewer actions, as one of the game of `machine`; None: there is none."""
         return None
 
+    def at_once(self, artefact: Any, game: Any, name: str) -> Any:
+        """An agent for a person's table that plays a saved strategy without what only matches need; None: as in
+        matches."""
+        return None
+
     def renderer(self, game: Any) -> Any:
         """How a table is shown; None: as for any game."""
         return None

@@ -133,6 +133,11 @@ class PokerPlugin(FormPlugin):
 
         return Translated(agent, few, machine)
 
+    def at_once(self, artefact: Any, game: Any, name: str) -> Any:
+        from kibitz.poker.blueprints.at_once import at_once
+
+        return at_once(artefact, game, name)
+
     # Strategies
 
     def form_of(self, profile: Any, game: Any, device: str = "cpu", tell: Any = None) -> Any:

@@ -101,9 +101,7 @@ class BettingRows:
 
     def _place(self, node: int) -> int:
         """The place of a node where rows lie by place."""
-        word = self._word(node)
-        instance, local = word >> HALF, word & ((1 << HALF) - 1)
-        return int(self.machine.betting.early) + instance - 1 if instance else local
+        return int(self.machine.betting.place(self._word(node)))
 
     def keys(self, node: int, seen: Ints | Words) -> Words:
         """The keys of rows at a node. seen: buckets, or what is seen of the cards where there are none."""
