@@ -31,6 +31,7 @@ from kibitz.play.agents import SHIPPED, agents_of, shipped_for
 from kibitz.play.agents import agent as agent_of
 from kibitz.play.table import Uniform, compiled
 from kibitz.solvers.machines import machine_of
+from kibitz.web.errors import Missing
 
 STRATEGIES = ("profile", "blueprint")
 RUNS = ("checkpoint", "tournament")
@@ -57,10 +58,6 @@ MADE = (
     ("uniform-toepen", "Toepen, uniform random", "toepen", "uniform"),
     ("uniform-liars-dice", "Liar's Dice, uniform random", "liars_dice", "uniform"),
 )
-
-
-class Missing(KibitzError):
-    """Nothing has that id."""
 
 
 @dataclass(frozen=True)
