@@ -39,7 +39,7 @@ export function rangeEditor(label, text, onchange) {
   const brushSaid = h("span", { class: "num" }, "100%");
   brush.addEventListener("input", () => { brushSaid.textContent = `${brush.value}%`; });
   const note = h("p", { class: "hint one", "aria-live": "polite" });
-  const fault = h("pre", { class: "carets", hidden: true });
+  const fault = h("div", { hidden: true });
   const paint = (button, cell) => {
     const w = weights[cell.name];
     button.style.setProperty("--tall", `${(100 * w).toFixed(1)}%`);
@@ -89,7 +89,7 @@ export function rangeEditor(label, text, onchange) {
       count();
     } catch (error) {
       if (mine !== asked) return;
-      fault.textContent = error.carets ? `${error.message}\n${error.carets}` : error.message;
+      fault.replaceChildren(h("p", {}, error.message), h("pre", { class: "carets" }, error.carets || ""));
       fault.hidden = false;
       pending = false;
     }
