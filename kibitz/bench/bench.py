@@ -43,7 +43,8 @@ ALONE = ("threads", *results.ALONE)  # figures without peers, or with peers of t
 FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
 GPU = "gpu"  # likewise: it needs one
 CLUSTER = "cluster"  # likewise: it needs Ray
-OWN_PAGE = (FULL, GPU, CLUSTER)
+SHARDS = "shards"  # likewise: training in shards
+OWN_PAGE = (FULL, GPU, CLUSTER, SHARDS)
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
 GAMES_OF = {
@@ -258,6 +259,12 @@ def bench(
 
         measured = bench_gpu(2.0 if quick else 10 * seconds, out, say)
         show(gpu_markdown(measured))
+        return measured
+    if only == SHARDS:
+        from kibitz.bench.bench_shards import bench_shards, shards_markdown
+
+        measured = bench_shards(quick, out, say)
+        show(shards_markdown(measured))
         return measured
     if only == FULL:
         from kibitz.bench.toepen_full import bench_full
