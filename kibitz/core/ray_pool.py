@@ -22,6 +22,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import kibitz
 from kibitz.core.artefacts import Absent, Files, SharedArtefact, brought_by, files_of, shared_artefact
 from kibitz.core.errors import KibitzError, MissingExtra, SolverError
@@ -61,7 +63,7 @@ def work_out(
     os.environ[CORES] = str(share)
     brought_by(lambda sha256: _fetched(files.get(sha256)))
     try:
-        return DONE, function(*shared, *arguments)
+        return DONE, function(*shared, *map(_own, arguments))
     except Absent as absent:
         return ABSENT, absent.sha256
     except KibitzError as error:
@@ -70,6 +72,11 @@ def work_out(
         return REFUSED, f"a piece of this work needs more memory than the node {node} has left"
     except Exception as error:
         return FAILED, node, f"{type(error).__name__}: {error}", traceback.format_exc()
+
+
+def _own(value: Any) -> Any:
+    """An argument that a piece may write to: what Ray maps is read-only, and of another type to compiled code."""
+    return np.array(value) if isinstance(value, np.ndarray) and not value.flags.writeable else value
 
 
 def _fetched(refs: list[Any] | None) -> Files | None:
