@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import gc
+import tracemalloc
+
 import numpy as np
 import pytest
 from elsewhere import Elsewhere
 from test_hand_buckets import SMALL
 
+from kibitz.bench.bench_gpu_boards import made_up_buckets
+from kibitz.bench.bench_gpu_whole import random_strategy
+from kibitz.cards import recipes
 from kibitz.core.executor import executing
+from kibitz.games import game
+from kibitz.poker.bucketed.weights import opened_buckets, recipe_of
 from kibitz.poker.buckets import buckets as sources
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.tournaments import fictitious
 from kibitz.poker.tournaments.exact import ExactHand
 from kibitz.poker.tournaments.fictitious import JamFoldPlay
 from kibitz.poker.tournaments.sampled import SampledHand
+from kibitz.poker.whole.walk import BEST, Sweep, _sweep
 
 
 @pytest.mark.parametrize("name", [
@@ -60,3 +69,30 @@ def test_all_cards_stay_here():
     with executing(pool):
         JamFoldPlay(engine, forced).run(payoffs, 2)
     assert not pool.calls
+
+
+@pytest.mark.parametrize("what", ["sweep", "weights", "river", "preflop"])
+def test_memory_of_a_piece(what):
+    """The estimate is above what the largest piece takes, and not far above."""
+    rules = game("poker(file=holdem.limit.2p, ranks=5)")
+    buckets = made_up_buckets(rules.definition, (4,) * 4)
+    if what == "weights":
+        recipe = recipe_of(buckets)
+    elif what == "sweep":
+        players = tuple(random_strategy(rules.betting, buckets, seed) for seed in (1, 2))
+        recipe = Sweep(rules, players).recipe((0, 1), BEST)
+    else:
+        recipe = recipes.recipe(what)
+    arguments = recipe.far.arguments(Elsewhere())
+    recipe.far.work(*arguments, 1)  # compiled code is loaded
+    opened_buckets.cache_clear()
+    _sweep.cache_clear()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for piece in (0, recipe.pieces // 2):
+            recipe.far.work(*arguments, piece)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < recipe.far.memory() < 40 * peak + (100 << 20)
