@@ -100,7 +100,7 @@ def test_lost_chips_cost_more_than_won_chips_bring():
     ("board", "deck", "ranges"),
     [
         ("Td 9d 6h Qc 2c", (13, 4), None),
-        ("Td 9d 8h Qc", (7, 4), ("TT, KJs, A9s", "99, AQs, J8s")),
+        ("Td 9d Ah Qc", (6, 4), ("TT, KJs", "AQs, J9s")),
     ],
 )
 def test_gains_are_those_of_the_definition(board, deck, ranges):

@@ -89,7 +89,7 @@ def spot(
 
 
 def read_spot(path: str | Path) -> Spot:
-    """The spot in a .toml or .json file, or in a file of TexasSolver or PioVIEWER (`importing.py`)."""
+    """The spot in a .toml or .json file. For files of other solvers: `importing.py`."""
     return spot(**arguments_of(path))
 
 
@@ -97,9 +97,7 @@ def arguments_of(path: str | Path) -> dict[str, Any]:
     """The arguments of `spot` in a file, with their names checked."""
     path = Path(path)
     if path.suffix.lower() not in (".toml", ".json"):
-        from kibitz.poker.spots.importing import read_import
-
-        return read_import(path).arguments
+        raise GameError(f"{path}: a spot is read from a .toml or .json file")
     with path.open("rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
