@@ -72,10 +72,6 @@ class SpotEngine(Protocol):
 
 def engine_of(spot: Spot, tree: SpotTree, threads: int | None = None) -> SpotEngine:
     """The fastest engine that can solve a spot."""
-    if spot.rake or spot.prizes:
-        from kibitz.poker.spots.engine_cpu import MergedEngine
-
-        return MergedEngine(spot, tree, threads)  # type: ignore[return-value]
     return EndgameEngine(spot, tree, threads)
 
 
@@ -104,8 +100,8 @@ class EndgameEngine:
         from kibitz.core.resources import cores
         from kibitz.forms.kernels.cfr import Rule
 
-        if spot.rake or spot.prizes:
-            raise GameError("this engine is for games that are zero-sum: without rake and prizes")
+        if spot.rake:
+            raise GameError("rake is not supported yet")
         self.form = SpotForm(spot, tree)
         self.state = PokerCfrState(self.form, None)
         self.rule = Rule(ALPHA, ALPHA, GAMMA, 0.0, 0.0, 0.0, True)

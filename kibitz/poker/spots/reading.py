@@ -93,8 +93,8 @@ def read_spot(path: str | Path) -> Spot:
     return spot(**arguments_of(path))
 
 
-def arguments_of(path: str | Path) -> dict[str, Any]:
-    """The arguments of `spot` in a file, with their names checked."""
+def arguments_of(path: str | Path, needed: Sequence[str] = NEEDED) -> dict[str, Any]:
+    """The arguments of `spot` in a file, with their names checked. needed: those that must be there."""
     path = Path(path)
     if path.suffix.lower() not in (".toml", ".json"):
         raise GameError(f"{path}: a spot is read from a .toml or .json file")
@@ -112,7 +112,7 @@ def arguments_of(path: str | Path) -> dict[str, Any]:
     for name in fields:
         if name not in NEEDED and name not in OPTIONS:
             raise GameError(f"{path}: a spot has no {name!r}{_near(name)}")
-    if missing := [name for name in NEEDED if name not in fields]:
+    if missing := [name for name in needed if name not in fields]:
         raise GameError(f"{path}: {missing[0]} is missing")
     return fields
 

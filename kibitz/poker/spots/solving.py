@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kibitz.core.errors import SolverError
-from kibitz.poker.spots.engine import Gains, engine_of
+from kibitz.poker.spots.engine import Gains
+from kibitz.poker.spots.engines import engine_for
 from kibitz.poker.spots.estimates import check_size
 from kibitz.poker.spots.solution import SpotSolution
 from kibitz.poker.spots.spot import Spot, betting_of
@@ -43,7 +44,7 @@ def solve_spot(
     tree = betting_of(spot)
     check_size(spot, tree)
     began = time.perf_counter()
-    engine = engine_of(spot, tree, threads)
+    engine = engine_for(spot, tree, threads)
     last = MOST if iterations is None else iterations
     done, look, pace = 0, FIRST_LOOK, 0.0
     gains: Gains | None = None
