@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from kibitz.play.agents import agent
     from kibitz.play.conformance import check
     from kibitz.play.matches import match
+    from kibitz.poker.spots.reading import read_spot, spot
+    from kibitz.poker.spots.saved import load_spot, save_spot
+    from kibitz.poker.spots.solving import solve_spot
     from kibitz.poker.tournaments import icm, pushfold
     from kibitz.solvers import RunOptions
     from kibitz.solvers.blueprint import Blueprint
@@ -72,14 +75,19 @@ __all__ = [
     "info",
     "infoset_values",
     "load",
+    "load_spot",
     "match",
     "nash_conv",
     "partition",
     "phases",
     "profile_from",
     "pushfold",
+    "read_spot",
+    "save_spot",
     "show",
     "solve",
+    "solve_spot",
+    "spot",
     "stitch",
     "tournament",
     "train",
@@ -104,6 +112,9 @@ _NAMES = {
     "kibitz.play.agents": ("agent",),
     "kibitz.play.conformance": ("check",),
     "kibitz.play.matches": ("match",),
+    "kibitz.poker.spots.reading": ("read_spot", "spot"),
+    "kibitz.poker.spots.saved": ("load_spot", "save_spot"),
+    "kibitz.poker.spots.solving": ("solve_spot",),
     "kibitz.poker.tournaments": ("icm", "pushfold"),
     "kibitz.solvers": ("RunOptions",),
     "kibitz.solvers.blueprint": ("Blueprint",),

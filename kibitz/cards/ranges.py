@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from kibitz.core.errors import GameError
+from kibitz.core.pointing import PointedError
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -131,7 +132,10 @@ def parse_items(text: str) -> list[Item]:
         match = _ITEM.match(text, at)
         if match is None:
             _refuse(text, at)
-        items.append(_item(match))
+        try:
+            items.append(_item(match))
+        except GameError as error:
+            raise PointedError(str(error), text, match.start(), match.end()) from None
         at = _skipped(text, match.end())
     if not items:
         raise GameError(f"a hand or range is empty: write one such as {SUCH_AS}")
@@ -252,19 +256,29 @@ def _skipped(text: str, at: int) -> int:
 def _refuse(text: str, at: int) -> NoReturn:
     """Say what is wrong with the item that begins here."""
     word = re.split(r"[\s,;]", text[at:], maxsplit=1)[0]
+    sentence, place = _fault(word)
+    if place is None:
+        raise PointedError(sentence, text, at, at + len(word))
+    raise PointedError(sentence, text, at + place)
+
+
+def _fault(word: str) -> tuple[str, int | None]:
+    """What is wrong with an item, and at which of its characters if one is to blame."""
     plain = word.upper().replace("10", "T")
     shown = repr(_quoted(word))
     cards = re.fullmatch(f"(?:{_RANK}{_SUIT})+", word, re.IGNORECASE)
     if cards:
-        raise GameError(f"a hand has two cards, and {shown} has {len(plain) // 2}: write AhKd, or 'Ah Kd' in quotes")
+        return f"a hand has two cards, and {shown} has {len(plain) // 2}: write AhKd, or 'Ah Kd' in quotes", None
     if re.match(r"[0-9A-Z]{2}", plain) and len(plain) <= 5 and "%" not in plain:
         ranks = plain[0] + (plain[2:3] if plain[1] in "CDHS" else plain[1])
         for rank in ranks:
             if rank not in "23456789TJQKA":
-                raise GameError(f"{rank!r} in {shown} is not a rank: ranks are 2 to 9, T, J, Q, K and A")
+                place = word.upper().find(rank)
+                return f"{rank!r} in {shown} is not a rank: ranks are 2 to 9, T, J, Q, K and A", max(0, place)
         if re.fullmatch("[CDHS].[A-Z]", plain[1:4]):
-            raise GameError(f"{plain[3].lower()!r} in {shown} is not a suit: suits are c, d, h and s")
-    raise GameError(f"{shown} is not a hand or range: write one such as {SUCH_AS}")
+            place = len(word) - len(plain) + 3
+            return f"{plain[3].lower()!r} in {shown} is not a suit: suits are c, d, h and s", place
+    return f"{shown} is not a hand or range: write one such as {SUCH_AS}", None
 
 
 def _quoted(text: str) -> str:

@@ -68,7 +68,7 @@ class Commands(CommandGroup):
         try:
             return super().invoke(ctx)
         except KibitzError as error:
-            fail(str(error))
+            fail(getattr(error, "sentence", str(error)), getattr(error, "lines", ()))
         except BrokenPipeError:  # the reader of our output has gone: nobody is left to tell
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
@@ -88,14 +88,14 @@ def _first_sentence(command: Any) -> str:
     return " ".join((command.help or "").partition("\n\n")[0].split())
 
 
-def fail(sentence: str) -> NoReturn:
-    """Say what is wrong, and exit."""
+def fail(sentence: str, lines: Sequence[str] = ()) -> NoReturn:
+    """Say what is wrong, and exit. lines: the text that it is about, and carets below a part of it."""
     from kibitz.report.text import plain
 
     said = " ".join(sentence.split())
     if len(said) > LONGEST:  # it quotes what was given; the beginning says where, the end what to do
         said = f"{said[: LONGEST - 300]} ... {said[-250:]}"
-    say(f"error: {plain(said)}")
+    say("\n".join((f"error: {plain(said)}", *map(plain, lines))))
     raise typer.Exit(WRONG)
 
 

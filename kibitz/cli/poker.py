@@ -8,17 +8,18 @@ from kibitz.cli.cards import cards
 from kibitz.cli.common import CommandGroup
 from kibitz.cli.phases import phases
 from kibitz.cli.pushfold import icm, pushfold
+from kibitz.cli.spot import spot
 from kibitz.cli.tournament import tournament
 
 poker = typer.Typer(name="poker", cls=CommandGroup, no_args_is_help=True, rich_markup_mode=None)
 poker.add_typer(cards)
-for command in (icm, pushfold, tournament, phases):
+for command in (spot, icm, pushfold, tournament, phases):
     poker.command(command.__name__)(command)
 
 
 @poker.callback()
 def about() -> None:
-    """Compute hand strengths, equities, push/fold charts and tournaments.
+    """Solve spots; compute equities, push/fold charts and tournaments.
 
     Poker games are solved, trained, evaluated and played by the same commands as other games: kibitz solve leduc. Here
     are the commands that only poker has.

@@ -4,22 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kibitz.core.errors import GameError
+
 MOST_SHOWN = 60  # characters of a text that is shown above the caret
 
 
-def pointed(sentence: str, text: str, at: int, end: int | None = None) -> str:
-    """A sentence, the text that it is about, and carets below the characters from `at` to `end`.
+class PointedError(GameError):
+    """A sentence about a text: below it the text, and carets below the characters from `at` to `end`."""
 
-    A long text is cut on both sides, so that the carets are in view.
-    """
-    flat = "".join(" " if character.isspace() else character for character in text)
+    def __init__(self, sentence: str, text: str, at: int, end: int | None = None) -> None:
+        self.sentence, self.text, self.at = sentence, text, at
+        self.end = at + 1 if end is None else end
+        self.lines = carets(text, at, self.end)
+        super().__init__("\n".join((sentence, *self.lines)))
+
+    def within(self, what: str, text: str = "", before: int = 0) -> PointedError:
+        """The same about a longer text, in which so many characters come before; what: its name."""
+        text = text or self.text
+        return PointedError(f"{what}: {self.sentence}", text, self.at + before, self.end + before)
+
+
+def carets(text: str, at: int, end: int) -> tuple[str, str]:
+    """A text in one line, cut on both sides where it is long, and a line of carets below a part of it."""
+    flat = "".join(character if character.isprintable() else " " for character in text)
     at = min(max(at, 0), len(flat))
-    end = at + 1 if end is None else min(max(end, at + 1), max(len(flat), at + 1))
+    end = max(at + 1, min(end, len(flat)))
     first = max(0, min(at - MOST_SHOWN // 2, len(flat) - MOST_SHOWN))
     shown = flat[first : first + MOST_SHOWN]
     before, after = "..." if first else "", "..." if first + MOST_SHOWN < len(flat) else ""
-    carets = "^" * max(1, min(end, first + MOST_SHOWN) - at)
-    return f"{sentence}\n    {before}{shown}{after}\n    {' ' * (len(before) + at - first)}{carets}"
+    width = max(1, min(end, first + MOST_SHOWN) - at)
+    return f"    {before}{shown}{after}", f"    {' ' * (len(before) + at - first)}{'^' * width}"
 
 
 def words_of(text: str, between: str = ",") -> Sequence[tuple[int, str]]:

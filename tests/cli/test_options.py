@@ -82,6 +82,8 @@ BASE: dict[str, list[str]] = {
     "acpc serve": ["kuhn", "--hands", "2", "--names", "a,b", "--agent", "a=uniform", "--agent", "b=uniform"],
     "acpc join": ["uniform", "127.0.0.1", "1", "--game", "kuhn"],  # where nobody listens
     "ui": ["@folder", "--no-open", "--port", "0"],
+    "poker spot": ["--board", "2c 3c 4c 5c 7d", "--ranges", "AhAd", "KhKd", "--pot", "10", "--stacks", "10",
+    "--iterations", "2"],
     "poker pushfold": ["--stacks", "10,10"], "poker tournament": ["tournament(players=2, chips=1800)"],
 }  # fmt: skip
 

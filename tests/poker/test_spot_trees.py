@@ -116,7 +116,7 @@ def test_what_ends_pay():
     [
         ("33%, 75", False, "has no unit", "     ^^"),
         ("33%, 7y5%", False, "not a bet size", "      ^^^"),
-        ("33%,, 75%", False, "nothing between two commas", "    ^"),
+        ("33%,, 75%", False, "no size between two commas", "    ^"),
         ("2x", False, "list of bets", "^^"),
         ("1x", True, "no raise", "^^"),
         ("0%", False, "no bet", "^^"),

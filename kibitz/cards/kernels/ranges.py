@@ -254,6 +254,35 @@ def meet_sorted(boards, times, one, other, out, count, below, space):
         out[2] += times[n] * every
 
 
+@kernel
+def meet_each(boards, other, out, count, below, space):
+    """Every hand against a range, on some boards: as `meet_sorted`, where out is float64[1326, 3]: for each hand that a
+    board leaves the other's weight that it beats, that it ties with, and that it meets; added to."""
+    for n in range(U64(len(boards))):
+        hands, places = sort_hands(boards[n], ZERO, space)
+        for place in range(places):
+            for card in range(ALL + ONE):
+                count[place, card] = 0.0
+        for k in range(hands):
+            hand = space.hands[k]
+            if other[hand] != 0.0:
+                place = space.place[space.kind[hand]]
+                count[place, LOWER[hand]] += other[hand]
+                count[place, UPPER[hand]] += other[hand]
+                count[place, ALL] += other[hand]
+        for card in range(ALL + ONE):
+            below[0, card] = 0.0
+        for place in range(places):
+            for card in range(ALL + ONE):
+                below[place + ONE, card] = below[place, card] + count[place, card]
+        for k in range(hands):
+            hand = space.hands[k]
+            a, b, place, same = LOWER[hand], UPPER[hand], space.place[space.kind[hand]], other[hand]
+            out[hand, 0] += below[place, ALL] - below[place, a] - below[place, b]
+            out[hand, 1] += count[place, ALL] - count[place, a] - count[place, b] + same
+            out[hand, 2] += below[places, ALL] - below[places, a] - below[places, b] + same
+
+
 # Samples
 
 

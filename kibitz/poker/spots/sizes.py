@@ -19,8 +19,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from kibitz.core.errors import GameError
-from kibitz.core.pointing import pointed, words_of
+from kibitz.core.pointing import PointedError, words_of
 
 Kind = Literal["pot", "times", "chips", "geometric", "allin"]
 SUCH_AS = "33%, 2.5x (of a raise), 40c (chips), e or 2e (geometric), or allin"
@@ -58,29 +57,27 @@ class SizeList(NamedTuple):
     donks: tuple[BetSize, ...] | None = None  # of the player out of position who only called on the street before
 
 
-def sizes_of(text: str, of_raises: bool = False, what: str = "sizes") -> tuple[BetSize, ...]:
-    """A list of sizes. what: the list's name, for what is said of mistakes."""
+def sizes_of(text: str, of_raises: bool = False) -> tuple[BetSize, ...]:
+    """A list of sizes."""
     if text.strip().lower() in ("", "none"):
         return ()
     sizes: list[BetSize] = []
     for at, word in words_of(text):
         match = _SIZE.fullmatch(word)
         if match is None:
-            raise GameError(_wrong(text, at, word, what))
-        size = _size(match)
+            raise _wrong(text, at, word)
+        size, end = _size(match), at + len(word)
         if size.kind == "times" and not of_raises:
-            raise GameError(pointed(f"{what}: {word!r} is a multiple of the bet that a raise answers, and this is a "
-                                    "list of bets: write a share of the pot, such as 50%", text, at, at + len(word)))
+            raise PointedError(f"{word!r} is a multiple of the bet that a raise answers, and this is a list of bets: "
+                               "write a share of the pot, such as 50%", text, at, end)  # fmt: skip
         if size.kind == "times" and size.number <= 1.0:
-            raise GameError(pointed(f"{what}: a raise to {word!r} of a bet is no raise: write more than 1x", text, at,
-                                    at + len(word)))
+            raise PointedError(f"a raise to {word!r} of a bet is no raise: write more than 1x", text, at, end)
         if size.kind in ("pot", "chips") and size.number <= 0.0:
-            raise GameError(pointed(f"{what}: {word!r} is no bet; leave it out, as a check and a call are always "
-                                    "there", text, at, at + len(word)))
+            raise PointedError(f"{word!r} is no bet; leave it out, as a check or a call is always there", text, at, end)
+        if len(sizes) == MOST_SIZES:
+            raise PointedError(f"a list has {MOST_SIZES} sizes at most", text, at, end)
         if size not in sizes:
             sizes.append(size)
-    if len(sizes) > MOST_SIZES:
-        raise GameError(f"{what}: {len(sizes)} sizes are more than the {MOST_SIZES} that a list may have")
     return tuple(sizes)
 
 
@@ -107,15 +104,15 @@ def _size(match: re.Match[str]) -> BetSize:
     return BetSize("geometric", float(match["streets"] or 0), most)
 
 
-def _wrong(text: str, at: int, word: str, what: str) -> str:
+def _wrong(text: str, at: int, word: str) -> PointedError:
+    end = at + len(word)
     if not word:
-        return pointed(f"{what}: there is nothing between two commas here", text, at)
+        return PointedError("there is no size between two commas here", text, at)
     if re.fullmatch(_NUMBER, word):
-        return pointed(f"{what}: {word!r} has no unit: write {word}% of the pot, or {word}c for chips", text, at,
-                       at + len(word))
+        return PointedError(f"{word!r} has no unit: write {word}% of the pot, or {word}c for chips", text, at, end)
     match = re.match(rf"(?:{_NUMBER})?", word)
     past = 0 if match is None or match.end() == len(word) else match.end()
-    return pointed(f"{what}: {word!r} is not a bet size: write one such as {SUCH_AS}", text, at + past, at + len(word))
+    return PointedError(f"{word[:40]!r} is not a bet size: write one such as {SUCH_AS}", text, at + past, end)
 
 
 def _plain(number: float) -> str:

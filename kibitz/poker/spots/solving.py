@@ -8,8 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kibitz.core.errors import SolverError
-from kibitz.poker.spots.engine import Gains, SolvedRows, engine_of
-from kibitz.poker.spots.spot import Spot, SpotTree, betting_of
+from kibitz.poker.spots.engine import Gains, engine_of
+from kibitz.poker.spots.estimates import check_size
+from kibitz.poker.spots.solution import SpotSolution
+from kibitz.poker.spots.spot import Spot, betting_of
 
 UNTIL = 0.005  # of the pot
 FIRST_LOOK, FALL, MOST = 24, 0.55, 10_000  # as in poker/endgames: when the strategy is measured
@@ -24,24 +26,7 @@ class SpotProgress:
     seconds: float
 
 
-@dataclass(frozen=True, eq=False)
-class SpotSolution:
-    """A solved spot."""
-
-    spot: Spot
-    tree: SpotTree
-    solved: SolvedRows
-    gains: Gains
-    iterations: int
-    seconds: float
-
-    @property
-    def exploitability(self) -> float:
-        """The mean of what both players can still gain, as a share of the pot."""
-        return self.gains.exploitability / self.spot.pot
-
-
-def solve(
+def solve_spot(
     spot: Spot, *, until: float | None = None, iterations: int | None = None, seconds: float | None = None,
     threads: int | None = None, on_progress: Callable[[SpotProgress], None] | None = None,
 ) -> SpotSolution:  # fmt: skip
@@ -56,6 +41,7 @@ def solve(
     if iterations is not None and iterations < 1:
         raise SolverError(f"iterations should be 1 or more, not {iterations}")
     tree = betting_of(spot)
+    check_size(spot, tree)
     began = time.perf_counter()
     engine = engine_of(spot, tree, threads)
     last = MOST if iterations is None else iterations

@@ -8,9 +8,8 @@ Dead money and antes are in the pot. Of two stacks the smaller one counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +27,7 @@ Floats = NDArray[np.float64]
 PLAYERS = ("OOP", "IP")
 STREETS = ("flop", "turn", "river")
 MOST_NODES = 3_000_000  # of a betting tree
+MOST_STATES = 200_000  # of its betting that differ
 MOST_UNITS = 2**30  # half chips
 
 
@@ -161,7 +161,15 @@ class SpotTree:
 
     def children(self, node: int) -> list[int]:
         """The nodes after a node, in the order of its actions."""
-        return np.flatnonzero(self.betting.parent == node).tolist()
+        order, first = self._below
+        return [int(child) for child in order[first[node] : first[node + 1]]]
+
+    @cached_property
+    def _below(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(all nodes but the root by their parent, where those of a parent begin)."""
+        order = 1 + np.argsort(self.betting.parent[1:], kind="stable")
+        counts = np.bincount(self.betting.parent[1:], minlength=len(self))
+        return order, np.concatenate(([0], np.cumsum(counts)))
 
     def paid(self, node: int) -> Floats:
         """[2]  chips that each has put in, half of the pot with them."""
@@ -171,14 +179,15 @@ class SpotTree:
 class _BetState(NamedTuple):
     """The state of the betting. Chips in units."""
 
-    round: int  # from 0, the spot's first street
-    turn: int
+    round: int  # from 0, the spot's first street; where cards come, the one that begins
+    turn: int  # a player, CHANCE or TERMINAL
     paid: tuple[int, int]
     start: int  # what each had put in when the street began
     last: int  # the last bet or raise of the street: a raise adds at least as much
     bets: int  # and raises of the street
     checked: bool  # the other has checked
     donk: bool  # OOP would bet into the player who bet on the street before
+    folded: tuple[bool, bool] = (False, False)
 
 
 class _Part(NamedTuple):
@@ -196,7 +205,9 @@ class _Part(NamedTuple):
 def betting_of(spot: Spot) -> SpotTree:
     """The betting tree of a spot, and what its ends pay. A tree with too many nodes is refused."""
     writer = _Writer(spot)
-    part = writer.part(_BetState(0, 0, (writer.half, writer.half), writer.half, 0, 0, False, False))
+    root = _BetState(0, 0, (writer.half, writer.half), writer.half, 0, 0, False, False)
+    writer.count(root)
+    part = writer.part(root)
     betting = BettingTree(definition_of(spot), part.parent, part.turn, part.round, part.action, list(writer.offers),
                           part.offer, part.paid, part.folded)  # fmt: skip
     return SpotTree(betting, spot.chip / 2, _pays(spot, betting))
@@ -237,55 +248,63 @@ class _Writer:
         self.least = 2 * max(1, math.ceil(spot.min_bet / spot.chip - 1e-9))
         self.offers: dict[tuple[str, ...], int] = {}
         self._parts: dict[_BetState, _Part] = {}
+        self._counts: dict[_BetState, int] = {}
+
+    def count(self, place: _BetState) -> int:
+        """Nodes of the tree below a place: too many are refused before they are written."""
+        if place not in self._counts:
+            total = 1 + sum(self.count(after) for _, after in self.options(place))
+            if total > MOST_NODES or len(self._counts) > MOST_STATES:
+                raise GameError(f"the betting has more than {MOST_NODES:,} nodes: give fewer sizes, a lower "
+                                "max_raises, or a larger force_allin")  # fmt: skip
+            self._counts[place] = total
+        return self._counts[place]
 
     def part(self, place: _BetState) -> _Part:
+        """The tree below a place."""
         if place not in self._parts:
             options = self.options(place)
-            offer = self.offers.setdefault(tuple(name for name, _ in options), len(self.offers))
-            below = [after() for _, after in options]
-            self._parts[place] = _joined(place.turn, place.round, offer, place.paid, below)
+            offer = -1
+            if place.turn >= 0:
+                offer = self.offers.setdefault(tuple(name for name, _ in options), len(self.offers))
+            self._parts[place] = _joined(place, offer, [self.part(after) for _, after in options])
         return self._parts[place]
 
-    def options(self, place: _BetState) -> list[tuple[str, Callable[[], _Part]]]:
-        """(action, how to go on) of all that a player may do."""
+    def options(self, place: _BetState) -> list[tuple[str, _BetState]]:
+        """(action, what follows) of all that a player may do; of the cards that come, or of nothing."""
+        if place.turn == TERMINAL:
+            return []
+        if place.turn == CHANCE:
+            if place.paid[0] < self.top:
+                return [("", place._replace(turn=0))]
+            return [("", self.street_after(place))]  # all are in
         facing = place.paid[place.turn] < place.paid[1 - place.turn]
-        options: list[tuple[str, Callable[[], _Part]]] = [("fold", partial(self.fold, place))] if facing else []
-        options.append(("call" if facing else "check", partial(self.pass_on, place)))
-        return options + [(self.name(place, total), partial(self.raise_to, place, total))
-                          for total in self.totals(place)]  # fmt: skip
+        options = [("fold", place._replace(turn=TERMINAL, folded=(place.turn == 0, place.turn == 1)))] if facing else []
+        options.append(("call" if facing else "check", self.passed(place, facing)))
+        return options + [(self.name(place, total), self.raised(place, total)) for total in self.totals(place)]
 
     def name(self, place: _BetState, total: int) -> str:
         put = (total - place.start) // 2 * self.spot.chip
         word = "allin" if total == self.top else "raise" if place.bets else "bet"
         return f"{word} {round(put, 6):.10g}"
 
-    def fold(self, place: _BetState) -> _Part:
-        folded = (place.turn == 0, place.turn == 1)
-        return _leaf(TERMINAL, place.round, place.paid, folded)
-
-    def pass_on(self, place: _BetState) -> _Part:
-        """A check or a call."""
+    def passed(self, place: _BetState, facing: bool) -> _BetState:
+        """After a check or a call."""
+        if not facing and not place.checked:
+            return place._replace(turn=1 - place.turn, checked=True)
         level = max(place.paid)
-        if place.paid[0] == place.paid[1] and not place.checked:
-            return self.part(place._replace(turn=1 - place.turn, checked=True))
-        called = place.paid[0] != place.paid[1]
-        return self.next_street(place.round + 1, level, called and place.turn == 0)
+        return self.street_after(place._replace(paid=(level, level), donk=facing and place.turn == 0))
 
-    def next_street(self, number: int, level: int, donk: bool) -> _Part:
-        """What follows when both have put in so much: cards and the next street, or the showdown."""
-        paid = (level, level)
-        if number == self.rounds:
-            return _leaf(TERMINAL, number - 1, paid, (False, False))
-        if level == self.top:
-            below = self.next_street(number + 1, level, False)
-        else:
-            below = self.part(_BetState(number, 0, paid, level, 0, 0, False, donk))
-        return _joined(CHANCE, number, -1, paid, [below])
+    def street_after(self, place: _BetState) -> _BetState:
+        """What follows when a street is over: cards, or the showdown."""
+        if place.round + 1 == self.rounds:
+            return _BetState(place.round, TERMINAL, place.paid, 0, 0, 0, False, False)
+        return _BetState(place.round + 1, CHANCE, place.paid, place.paid[0], 0, 0, False, place.donk)
 
-    def raise_to(self, place: _BetState, total: int) -> _Part:
+    def raised(self, place: _BetState, total: int) -> _BetState:
         paid = (total, place.paid[1]) if place.turn == 0 else (place.paid[0], total)
-        return self.part(place._replace(turn=1 - place.turn, paid=paid, last=total - max(place.paid),
-                                        bets=place.bets + 1, checked=False))  # fmt: skip
+        return place._replace(turn=1 - place.turn, paid=paid, last=total - max(place.paid), bets=place.bets + 1,
+                              checked=False)  # fmt: skip
 
     def sizes(self, place: _BetState) -> tuple[BetSize, ...]:
         sizes = self.spot.sizes[self.spot.street + place.round][place.turn]
@@ -339,27 +358,18 @@ def _whole(units: float) -> int:
     return 2 * math.floor(units / 2 + 0.5)
 
 
-def _leaf(turn: int, number: int, paid: tuple[int, int], folded: tuple[bool, bool]) -> _Part:
-    none = np.full(1, -1, np.int32)
-    return _Part(none, np.array([turn], np.int8), np.array([number], np.int32), np.zeros(1, np.int32), none.copy(),
-                 np.array([paid], np.int64), np.array([folded]))  # fmt: skip
-
-
-def _joined(turn: int, number: int, offer: int, paid: tuple[int, int], below: list[_Part]) -> _Part:
+def _joined(place: _BetState, offer: int, below: list[_Part]) -> _Part:
     """A node and the trees below it."""
-    root = _leaf(turn, number, paid, (False, False))
-    root.offer[0] = offer
-    total = 1 + sum(len(part.parent) for part in below)
-    if total > MOST_NODES:
-        raise GameError(f"the betting has more than {MOST_NODES:,} nodes: give fewer sizes, a lower max_raises, or a "
-                        "larger force_allin")
-    parents, actions, at = [root.parent], [root.action], 1
+    parents, actions, at = [np.full(1, -1, np.int32)], [np.zeros(1, np.int32)], 1
     for k, part in enumerate(below):
         parent, action = part.parent + np.int32(at), part.action.copy()
         parent[0], action[0] = 0, k
         parents.append(parent)
         actions.append(action)
         at += len(parent)
-    rest = [[getattr(part, name) for part in (root, *below)] for name in ("turn", "round", "offer", "paid", "folded")]
-    kind, level, offers, chips, folded = (np.concatenate(pieces) for pieces in rest)
-    return _Part(np.concatenate(parents), kind, level, np.concatenate(actions), offers, chips, folded)
+    root = [np.array([place.turn], np.int8), np.array([place.round], np.int32), np.array([offer], np.int32),
+            np.array([place.paid], np.int64), np.array([place.folded], bool)]  # fmt: skip
+    fields = ("turn", "round", "offer", "paid", "folded")
+    rest = [np.concatenate([first, *(getattr(part, name) for part in below)])
+            for name, first in zip(fields, root, strict=True)]  # fmt: skip
+    return _Part(np.concatenate(parents), rest[0], rest[1], np.concatenate(actions), rest[2], rest[3], rest[4])

@@ -1,0 +1,249 @@
+"""kibitz poker spot: a board, two ranges, a pot and bet sizes, solved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kibitz.cli.common import Json, check_artefact, check_file, print_json, print_table
+from kibitz.cli.options import Iterations, Seconds, Threads, argument, flag, option
+from kibitz.cli.watch import Watch, say
+from kibitz.core.errors import GameError
+
+if TYPE_CHECKING:
+    from kibitz.poker.spots.solution import SpotNode, SpotSolution
+    from kibitz.poker.spots.solving import SpotProgress
+    from kibitz.poker.spots.spot import Spot
+
+SIZES = "'33%, 75%, allin'; by street and player: '33%; river: 75%; turn IP: 50%'"
+FILE_HELP = "A .toml or .json file with these options, which an option replaces; or a saved solution."
+TARGET_HELP = "Stop once both can gain no more than this share of the pot, on average."
+
+
+def spot(
+    file: Annotated[Path | None, argument("[FILE]", FILE_HELP)] = None,
+    board: Annotated[str | None, option("--board", "CARDS", "Three to five cards: 'Qs Jh 2h'.")] = None,
+    ranges: Annotated[
+        tuple[str, str] | None, option("--ranges", "OOP IP", "Two ranges: out of position, in position.")
+    ] = None,
+    pot: Annotated[str | None, option("--pot", "CHIPS", "Chips in the middle.")] = None,
+    stacks: Annotated[str | None, option("--stacks", "A,B,C", "Chips behind: one number, or one for each.")] = None,
+    bets: Annotated[str | None, option("--bets", "SIZES", f"Bet sizes: {SIZES}. Default: 50%, allin.")] = None,
+    raises: Annotated[str | None, option("--raises", "SIZES", "Raise sizes; 2.5x too. Default: 60%, allin.")] = None,
+    donks: Annotated[
+        str | None, option("--donks", "SIZES", "Bets of OOP into the player who bet on the street before.")
+    ] = None,
+    rake: Annotated[str | None, option("--rake", "SHARE", "Share of the pot that the house takes, as 5%.")] = None,
+    rake_cap: Annotated[str | None, option("--rake-cap", "CHIPS", "The most that it takes.")] = None,
+    dead: Annotated[str | None, option("--dead", "CHIPS", "Antes and dead money beside the pot.")] = None,
+    force_allin: Annotated[
+        str | None,
+        option("--force-allin", "SHARE", "A bet is all in if a call leaves less of the pot behind."),
+    ] = None,
+    add_allin: Annotated[
+        str | None, option("--add-allin", "POTS", "Offer all in where it is at most so many pots.")
+    ] = None,
+    max_raises: Annotated[
+        str | None, option("--max-raises", "N", "Bets and raises on a street; one number, or A,B,C.")
+    ] = None,
+    chip: Annotated[str | None, option("--chip", "CHIPS", "What bets are rounded to. Default: 1.")] = None,
+    target: Annotated[str | None, option("--target", "SHARE", f"{TARGET_HELP} Default: 0.5%.")] = None,
+    iterations: Iterations = None,
+    seconds: Seconds = None,
+    threads: Threads = None,
+    at: Annotated[str, option("--at", "LINE", "The decision to show: 'check, bet 50, call, Qc'.")] = "",
+    detail: Annotated[str | None, option("--detail", "RANGE", "Show these hands one by one: 'AA, QJs'.")] = None,
+    save: Annotated[Path | None, option("--save", "DIR", "Save the solution; DIR as FILE shows it again.")] = None,
+    csv: Annotated[Path | None, option("--csv", "FILE", "Write strategies and values of all hands.")] = None,
+    estimate: Annotated[bool, flag("--estimate", "Print size, memory and time, and do not solve.")] = False,
+    json: Json = False,
+) -> None:
+    """Solve a poker spot: what to do on a flop, turn or river, and why.
+
+    Player OOP is out of position and acts first; player IP is in position. The command prints what both win, and what
+    the player to act does with each class of hands. Sizes are shares of the pot (33%), chips (40c), multiples of the
+    bet that is raised (2.5x), geometric (e, 2e) or allin. A line (--at) leads to another decision, cards included.
+
+    \b
+    Examples:
+      kibitz poker spot --board 'Qs Jh 2h 5c 5d' --pot 100 --stacks 200 \\
+          --ranges 'AA, QJs, T9s, 65s' 'KK, AQ, AJs:0.5' --bets '50%, allin'
+      kibitz poker spot --board 'Qs Jh 2h 5c' --pot 100 --stacks 150 \\
+          --ranges '22+, AJ+, QJs' 'TT+, AQ+' --at 'check, bet 50' --detail AQs
+      kibitz poker spot --board 'Qs Jh 2h' --pot 100 --stacks 400 \\
+          --ranges 'top 20%' 'top 30%' --bets '33%; river: allin' --estimate
+    """
+    from kibitz.poker.spots.reading import share_of
+
+    check_file(csv, "--csv", (".csv",))
+    check_artefact(save, "--save", "spot")
+    if detail is not None:
+        from kibitz.cards.ranges import parse_items
+
+        parse_items(detail)  # before the work
+    options = {"board": board, "ranges": ranges, "pot": pot, "stacks": stacks, "bets": bets, "raises": raises,
+               "donks": donks, "rake": rake, "rake_cap": rake_cap, "dead": dead, "force_allin": force_allin,
+               "add_allin": add_allin, "max_raises": max_raises, "chip": chip}  # fmt: skip
+    options = {name: value for name, value in options.items() if value is not None}
+    limits = {"until": None if target is None else share_of("--target", target), "iterations": iterations,
+              "seconds": seconds, "threads": threads}  # fmt: skip
+    with Watch(not json) as watch:
+        if file is not None and file.is_dir():
+            solution = _loaded(file, options)
+        else:
+            question = _asked(file, options)
+            watch.phase("estimating")
+            size = _sized(question)
+            if estimate:
+                _print_size(size, json)
+                return
+            from kibitz.poker.spots.solving import solve_spot
+
+            watch.phase("solving")
+            solution = solve_spot(question, on_progress=lambda now: watch.phase(_said(now)), **limits)
+        watch.phase("evaluating")
+        node = solution.at(at)
+        _ = node.values
+    if save is not None:
+        from kibitz.poker.spots.saved import save_spot
+
+        save_spot(solution, save)
+    if csv is not None:
+        _write_csv(solution, at, csv)
+    if json:
+        from kibitz.poker.spots.tables import node_data, solution_data
+
+        print_json({**solution_data(solution), "node": node_data(node)})
+        return
+    _print(solution, node)
+    if detail is not None:
+        _print_hands(node, detail)
+    for path in (csv, save):
+        if path is not None:
+            say(f"written to {path}")
+
+
+def _asked(file: Path | None, options: dict[str, Any]) -> Spot:
+    """The spot of a file and of options."""
+    from kibitz.poker.spots.reading import arguments_of
+    from kibitz.poker.spots.reading import spot as spot_of
+
+    fields = {**({} if file is None else arguments_of(file)), **options}
+    for name in ("board", "ranges", "pot", "stacks"):
+        if name not in fields:
+            raise GameError(f"give --{name}, or a file that has it")
+    return spot_of(**fields)
+
+
+def _loaded(path: Path, options: dict[str, Any]) -> SpotSolution:
+    from kibitz.poker.spots.saved import load_spot
+
+    if options:
+        raise GameError(f"{path} is solved: leave --{next(iter(options)).replace('_', '-')} out, or give a file "
+                        "instead")  # fmt: skip
+    return load_spot(path)
+
+
+def _said(now: SpotProgress) -> str:
+    return f"solving: {now.iterations:,} iterations, exploitability {100 * now.exploitability:.3g}% of the pot"
+
+
+def _sized(question: Spot) -> Any:
+    from kibitz.poker.spots.estimates import check_size
+    from kibitz.poker.spots.spot import betting_of
+
+    return check_size(question, betting_of(question))
+
+
+def _print_size(size: Any, json: bool) -> None:
+    from dataclasses import asdict
+
+    from kibitz.report.text import duration
+
+    if json:
+        print_json(asdict(size))
+        return
+    typer.echo(f"{size.nodes:,} betting nodes, {size.boards:,} boards, {size.sequences:,} sequences; about "
+               f"{size.bytes / 1e6:,.0f} MB and {duration(size.seconds)} to 0.5% of the pot")  # fmt: skip
+
+
+def _print(solution: SpotSolution, node: SpotNode) -> None:
+    from kibitz.cards.deck import names
+    from kibitz.poker.spots.spot import PLAYERS, live
+    from kibitz.poker.spots.tables import action_means
+    from kibitz.report.text import duration
+
+    question = solution.spot
+    holds = [int((weights > 0).sum()) for weights in live(question)]
+    typer.echo(f"{names(question.board)}: pot {question.pot:g}, {question.stack:g} behind; OOP has {holds[0]:,} hands, "
+               f"IP {holds[1]:,}")  # fmt: skip
+    typer.echo(f"exploitability {100 * solution.exploitability:.3g}% of the pot after {solution.iterations:,} "
+               f"iterations in {duration(solution.seconds)}\n")  # fmt: skip
+    if node.line:
+        typer.echo(f"After {node.line}: pot {node.pot:g}, board {names(node.board)}, reached {100 * node.reach:.3g}% "
+                   "of the time")  # fmt: skip
+    cells = [(player, _chips(node.mean_values[seat]), _share(node.mean_equities[seat]), _chips(node.gains[seat]))
+             for seat, player in enumerate(PLAYERS)]  # fmt: skip
+    print_table(("player", "wins, chips", "equity", "can still gain"), cells)
+    if node.player is None:
+        typer.echo("\nThe hand is over here." if node.is_over else "\nA card comes here: name it in --at.")
+        return
+    typer.echo(f"\n{node.player} to act:")
+    means = action_means(node)
+    print_table(("action", "how often", "wins, chips"),
+                [(action, _share(node.frequencies[k]), _chips(means[k])) for k, action in enumerate(node.actions)])
+    _print_grid(node)
+
+
+def _print_grid(node: SpotNode) -> None:
+    """How often each class of hands bets or raises, or calls where it cannot."""
+    from kibitz.cards.deck import RANKS
+    from kibitz.poker.spots.tables import grid
+
+    active = [k for k, action in enumerate(node.actions) if " " in action]
+    word = "bets or raises"
+    if not active:
+        active, word = [len(node.actions) - 1], f"{node.actions[-1]}s"
+    shares = grid(node, node.strategy[active].sum(axis=0), node.turn)
+    typer.echo(f"\nHow often {node.player} {word} with a hand, in percent: suited hands above the pairs, offsuit\n"
+               "below; a dot is a hand that it does not hold.\n")  # fmt: skip
+    typer.echo("   " + "".join(f"{rank:>4}" for rank in RANKS[::-1]))
+    for rank, row in zip(RANKS[::-1], shares, strict=True):
+        typer.echo(f"  {rank}" + "".join("   ." if share != share else f"{100 * share:4.0f}" for share in row))
+
+
+def _print_hands(node: SpotNode, text: str) -> None:
+    from kibitz.cards.ranges import parse_range
+    from kibitz.poker.spots.tables import hand_names, hand_rows
+
+    wanted = {name for name, weight in zip(hand_names(), parse_range(text).weights, strict=True) if weight > 0}
+    rows = [row for row in hand_rows(node) if row["hand"] in wanted]
+    typer.echo("")
+    if not rows:
+        typer.echo(f"{node.player or 'OOP'} holds none of {text} here.")
+        return
+    head = ("hand", "equity", "wins", *node.actions)
+    cells = []
+    for row in rows:
+        does = [f"{_share(row['strategy'][a])} ({_chips(row['values'][a])})" for a in node.actions]
+        cells.append((row["hand"], _share(row["equity"]), _chips(row["value"]), *does))
+    print_table(head, cells)
+    typer.echo("In brackets: what the action wins from here on, in chips.")
+
+
+def _write_csv(solution: SpotSolution, line: str, path: Path) -> None:
+    from kibitz.poker.spots.tables import csv_lines
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(csv_lines(solution, line or None))
+
+
+def _share(number: float | None) -> str:
+    return "-" if number is None or number != number else f"{100 * number:.1f}%"
+
+
+def _chips(number: float | None) -> str:
+    return "-" if number is None or number != number else f"{number:.2f}"
