@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kibitz.play.conformance import check
     from kibitz.play.matches import match
     from kibitz.poker.spots.reading import read_spot, spot
+    from kibitz.poker.spots.saved import load_spot, save_spot
     from kibitz.poker.spots.solving import solve_spot
     from kibitz.poker.tournaments import icm, pushfold
     from kibitz.solvers import RunOptions
@@ -74,6 +75,7 @@ __all__ = [
     "info",
     "infoset_values",
     "load",
+    "load_spot",
     "match",
     "nash_conv",
     "partition",
@@ -81,6 +83,7 @@ __all__ = [
     "profile_from",
     "pushfold",
     "read_spot",
+    "save_spot",
     "show",
     "solve",
     "solve_spot",
@@ -110,6 +113,7 @@ _NAMES = {
     "kibitz.play.conformance": ("check",),
     "kibitz.play.matches": ("match",),
     "kibitz.poker.spots.reading": ("read_spot", "spot"),
+    "kibitz.poker.spots.saved": ("load_spot", "save_spot"),
     "kibitz.poker.spots.solving": ("solve_spot",),
     "kibitz.poker.tournaments": ("icm", "pushfold"),
     "kibitz.solvers": ("RunOptions",),

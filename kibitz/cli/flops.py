@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FILE_HELP = "A .toml or .json file with the names of these options and of a spot; an option replaces what it says."
 SUBSET_HELP = "How many flops stand for all; all; or flops by name, 'AsKd2h, 7c6c2d'."
 ERRORS_HELP = "After all flops: how wrong means over subsets of so many would be."
-UNTIL_HELP = "Stop a flop once both can gain no more than this share of the pot. Default: 1%."
+TARGET_HELP = "Stop a flop once both can gain no more than this share of the pot. Default: 1%."
 
 
 def flops(
@@ -32,7 +32,7 @@ def flops(
     raises: Annotated[str | None, option("--raises", "SIZES", "Raise sizes.")] = None,
     subset: Annotated[str, option("--subset", "N", SUBSET_HELP)] = "25",
     deck: Annotated[str | None, option("--deck", "R,S", "A smaller deck: ranks from the ace down, suits.")] = None,
-    until: Annotated[str | None, option("--until", "SHARE", UNTIL_HELP)] = None,
+    target: Annotated[str | None, option("--target", "SHARE", TARGET_HELP)] = None,
     iterations: Iterations = None,
     errors: Annotated[str | None, option("--errors", "N,N", ERRORS_HELP)] = None,
     choose: Annotated[bool, flag("--choose", "Choose the subset, print it and its error, and solve nothing.")] = False,
@@ -80,8 +80,8 @@ def flops(
                 raise GameError("--choose is about a subset: give a number with --subset")
             _chosen(flop_report.chosen_flops(fields, wanted, tell), json)
             return
-        target = None if until is None else share_of("--until", until)
-        report = flop_report.flop_report(**fields, subset=wanted, out=out, until=target, iterations=iterations,
+        limit = None if target is None else share_of("--target", target)
+        report = flop_report.flop_report(**fields, subset=wanted, out=out, until=limit, iterations=iterations,
                                          on_progress=tell)  # fmt: skip
         tables = {size: flop_report.errors(report, size) for size in sizes}
     if csv is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kibitz.cli.common import Json, check_file, console, print_json, print_table
+from kibitz.cli.common import Json, check_artefact, check_file, print_json, print_table
 from kibitz.cli.options import Iterations, Seconds, Threads, argument, flag, option
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import GameError
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 SIZES = "'33%, 75%, allin'; by street and player: '33%; river: 75%; turn IP: 50%'"
 FILE_HELP = (
-    "A .toml or .json file with the names of these options, or a file of TexasSolver or PioVIEWER; an option replaces "
-    "what the file says."
+    "A .toml or .json file with these options, which an option replaces; a file of TexasSolver or PioVIEWER; or a "
+    "saved solution."
 )
-UNTIL_HELP = "Stop once both can gain no more than this share of the pot, on average."
+TARGET_HELP = "Stop once both can gain no more than this share of the pot, on average."
 
 
 def spot(
@@ -32,7 +32,7 @@ def spot(
         tuple[str, str] | None, option("--ranges", "OOP IP", "Two ranges: out of position, in position.")
     ] = None,
     pot: Annotated[str | None, option("--pot", "CHIPS", "Chips in the middle.")] = None,
-    stacks: Annotated[str | None, option("--stacks", "CHIPS", "Chips behind; one number, or A,B.")] = None,
+    stacks: Annotated[str | None, option("--stacks", "A,B,C", "Chips behind: one number, or one for each.")] = None,
     bets: Annotated[str | None, option("--bets", "SIZES", f"Bet sizes: {SIZES}. Default: 50%, allin.")] = None,
     raises: Annotated[str | None, option("--raises", "SIZES", "Raise sizes; 2.5x too. Default: 60%, allin.")] = None,
     donks: Annotated[
@@ -58,12 +58,13 @@ def spot(
     others: Annotated[
         str | None, option("--others", "A,B", "Stacks of the players of the tournament who are not in the hand.")
     ] = None,
-    until: Annotated[str | None, option("--until", "SHARE", f"{UNTIL_HELP} Default: 0.5%.")] = None,
+    target: Annotated[str | None, option("--target", "SHARE", f"{TARGET_HELP} Default: 0.5%.")] = None,
     iterations: Iterations = None,
     seconds: Seconds = None,
     threads: Threads = None,
     at: Annotated[str, option("--at", "LINE", "The decision to show: 'check, bet 50, call, Qc'.")] = "",
-    hands: Annotated[str | None, option("--hands", "RANGE", "Show these hands one by one, such as 'AA, QJs'.")] = None,
+    detail: Annotated[str | None, option("--detail", "RANGE", "Show these hands one by one: 'AA, QJs'.")] = None,
+    save: Annotated[Path | None, option("--save", "DIR", "Save the solution; DIR as FILE shows it again.")] = None,
     csv: Annotated[Path | None, option("--csv", "FILE", "Write strategies and values of all hands.")] = None,
     estimate: Annotated[bool, flag("--estimate", "Print size, memory and time, and do not solve.")] = False,
     json: Json = False,
@@ -80,44 +81,46 @@ def spot(
       kibitz poker spot --board 'Qs Jh 2h 5c 5d' --pot 100 --stacks 200 \\
           --ranges 'AA, QJs, T9s, 65s' 'KK, AQ, AJs:0.5' --bets '50%, allin'
       kibitz poker spot --board 'Qs Jh 2h 5c' --pot 100 --stacks 150 \\
-          --ranges '22+, AJ+, QJs' 'TT+, AQ+' --at 'check, bet 50' --hands AQs
+          --ranges '22+, AJ+, QJs' 'TT+, AQ+' --at 'check, bet 50' --detail AQs
       kibitz poker spot --board 'Qs Jh 2h' --pot 100 --stacks 400 \\
           --ranges 'top 20%' 'top 30%' --bets '33%; river: allin' --estimate
     """
     from kibitz.poker.spots.reading import share_of
-    from kibitz.poker.spots.reading import spot as spot_of
 
     check_file(csv, "--csv", (".csv",))
-    fields: dict[str, Any] = {} if file is None else _read(file)
+    check_artefact(save, "--save", "spot")
+    if detail is not None:
+        from kibitz.cards.ranges import parse_items
+
+        parse_items(detail)  # before the work
     options = {"board": board, "ranges": ranges, "pot": pot, "stacks": stacks, "bets": bets, "raises": raises,
                "donks": donks, "rake": rake, "rake_cap": rake_cap, "dead": dead, "force_allin": force_allin,
                "add_allin": add_allin, "max_raises": max_raises, "chip": chip,
                "prizes": prizes, "others": others}  # fmt: skip
-    fields |= {name: value for name, value in options.items() if value is not None}
-    for name in ("board", "ranges", "pot", "stacks"):
-        if name not in fields:
-            raise GameError(f"give --{name}, or a file that has it")
-    question = spot_of(**fields)
-    if hands is not None:
-        from kibitz.cards.ranges import parse_items
-
-        parse_items(hands)  # before the work
-    limits = {"iterations": iterations, "seconds": seconds, "threads": threads}
-    target = None if until is None else share_of("--until", until)
+    options = {name: value for name, value in options.items() if value is not None}
+    limits = {"until": None if target is None else share_of("--target", target), "iterations": iterations,
+              "seconds": seconds, "threads": threads}  # fmt: skip
     with Watch(not json) as watch:
-        watch.phase("estimating")
-        size = _sized(question)
-        if estimate:
-            _print_size(size, json)
-            return
-        from kibitz.poker.spots.solving import solve_spot
+        if file is not None and file.is_dir():
+            solution = _loaded(file, options)
+        else:
+            question = _asked(file, options)
+            watch.phase("estimating")
+            size = _sized(question)
+            if estimate:
+                _print_size(size, json)
+                return
+            from kibitz.poker.spots.solving import solve_spot
 
-        watch.phase("solving")
-        solution = solve_spot(question, until=target, on_progress=lambda now: watch.phase(_said(now)), **limits)
+            watch.phase("solving")
+            solution = solve_spot(question, on_progress=lambda now: watch.phase(_said(now)), **limits)
         watch.phase("evaluating")
         node = solution.at(at)
-        if not node.is_over and node.cards == []:
-            _ = node.values
+        _ = node.values
+    if save is not None:
+        from kibitz.poker.spots.saved import save_spot
+
+        save_spot(solution, save)
     if csv is not None:
         _write_csv(solution, at, csv)
     if json:
@@ -126,10 +129,31 @@ def spot(
         print_json({**solution_data(solution), "node": node_data(node)})
         return
     _print(solution, node)
-    if hands is not None:
-        _print_hands(node, hands)
-    if csv is not None:
-        say(f"written to {csv}")
+    if detail is not None:
+        _print_hands(node, detail)
+    for path in (csv, save):
+        if path is not None:
+            say(f"written to {path}")
+
+
+def _asked(file: Path | None, options: dict[str, Any]) -> Spot:
+    """The spot of a file and of options."""
+    from kibitz.poker.spots.reading import spot as spot_of
+
+    fields = {**({} if file is None else _read(file)), **options}
+    for name in ("board", "ranges", "pot", "stacks"):
+        if name not in fields:
+            raise GameError(f"give --{name}, or a file that has it")
+    return spot_of(**fields)
+
+
+def _loaded(path: Path, options: dict[str, Any]) -> SpotSolution:
+    from kibitz.poker.spots.saved import load_spot
+
+    if options:
+        raise GameError(f"{path} is solved: leave --{next(iter(options)).replace('_', '-')} out, or give a file "
+                        "instead")  # fmt: skip
+    return load_spot(path)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -203,23 +227,19 @@ def _print(solution: SpotSolution, node: SpotNode) -> None:
 
 def _print_grid(node: SpotNode) -> None:
     """How often each class of hands bets or raises, or calls where it cannot."""
-    from kibitz.poker.spots.tables import grid, grid_of_hands
+    from kibitz.cards.deck import RANKS
+    from kibitz.poker.spots.tables import grid
 
-    seat, (_, texts) = node.turn, grid_of_hands()
     active = [k for k, action in enumerate(node.actions) if " " in action]
     word = "bets or raises"
     if not active:
         active, word = [len(node.actions) - 1], f"{node.actions[-1]}s"
-    shares = grid(node, node.strategy[active].sum(axis=0), seat).ravel()
-    typer.echo(f"\nHow often a hand {word}, in percent (suited above the pairs, offsuit below; . is not in the range):")
-    page = console()
-    for row in range(13):
-        cells = []
-        for column in range(13):
-            share = shares[13 * row + column]
-            name = texts[13 * row + column][:2] if row != column else texts[13 * row + column]
-            cells.append("   .  " if share != share else f"{name} {100 * share:3.0f}")
-        page.print(" ".join(cells).rstrip(), markup=False)
+    shares = grid(node, node.strategy[active].sum(axis=0), node.turn)
+    typer.echo(f"\nHow often {node.player} {word} with a hand, in percent: suited hands above the pairs, offsuit\n"
+               "below; a dot is a hand that it does not hold.\n")  # fmt: skip
+    typer.echo("   " + "".join(f"{rank:>4}" for rank in RANKS[::-1]))
+    for rank, row in zip(RANKS[::-1], shares, strict=True):
+        typer.echo(f"  {rank}" + "".join("   ." if share != share else f"{100 * share:4.0f}" for share in row))
 
 
 def _print_hands(node: SpotNode, text: str) -> None:
@@ -232,9 +252,11 @@ def _print_hands(node: SpotNode, text: str) -> None:
     if not rows:
         typer.echo(f"{node.player or 'OOP'} holds none of {text} here.")
         return
-    head = ("hand", "equity", "wins", *(f"{action}" for action in node.actions))
-    cells = [(row["hand"], _share(row["equity"]), _chips(row["value"]),
-              *(f"{_share(row['strategy'][a])} ({_chips(row['values'][a])})" for a in node.actions)) for row in rows]  # fmt: skip
+    head = ("hand", "equity", "wins", *node.actions)
+    cells = []
+    for row in rows:
+        does = [f"{_share(row['strategy'][a])} ({_chips(row['values'][a])})" for a in node.actions]
+        cells.append((row["hand"], _share(row["equity"]), _chips(row["value"]), *does))
     print_table(head, cells)
     typer.echo("In brackets: what the action wins from here on, in chips.")
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.ranges import HANDS
-from kibitz.core.errors import GameError
+from kibitz.core.errors import ArtefactError, GameError
 from kibitz.poker.endgames.subgame import NO_LIMIT_ON_BYTES, Endgame, Left
 from kibitz.poker.exact.cfr_state import PokerCfrState
 from kibitz.poker.exact.deal import deal_on
@@ -26,6 +26,7 @@ from kibitz.poker.spots.spot import Spot, SpotTree, live
 
 Floats = NDArray[np.float64]
 ALPHA, GAMMA = 1.5, 4.0  # of dcfr+
+MOST_CODE = 65535  # of a probability in 16 bits
 
 
 class Gains(NamedTuple):
@@ -43,6 +44,12 @@ class Gains(NamedTuple):
 class SolvedRows(Protocol):
     """Strategies and values by betting node (of the spot's tree) and board (all its cards so far, in any order after
     the spot's own)."""
+
+    kind: str  # of its arrays, in files: another layout has another name
+
+    def packed(self) -> dict[str, NDArray[np.uint16]]:
+        """The strategy as arrays of 16 bits; `rows_of` makes the same of them and of the spot."""
+        ...
 
     def rows(self, node: int, board: Sequence[int]) -> Floats:
         """[actions, 1326]  what the player to act does; columns add up to 1 for all hands that the board leaves."""
@@ -68,6 +75,13 @@ class SpotEngine(Protocol):
     def answer(self) -> SolvedRows:
         """The average strategy. The engine is not used after that."""
         ...
+
+
+def rows_of(kind: str, spot: Spot, tree: SpotTree, arrays: dict[str, NDArray[Any]]) -> SolvedRows:
+    """Rows from the arrays that `packed` gave, which are checked."""
+    if kind == FormRows.kind:
+        return FormRows.unpacked(spot, tree, arrays)
+    raise ArtefactError(f"it has rows of a kind {kind!r:.40} that is not known here")
 
 
 def engine_of(spot: Spot, tree: SpotTree, threads: int | None = None) -> SpotEngine:
@@ -122,11 +136,26 @@ class EndgameEngine:
 class FormRows:
     """Rows of a form with all hands: what they are by betting node and board."""
 
+    kind = "all hands"
+
     def __init__(self, form: SpotForm, strategy: NDArray[Any]) -> None:
         self.form, self.strategy = form, strategy
         self._boards = [{tuple(sorted(board)): k for k, board in enumerate(here.boards.tolist())}
                         for here in form.cards.rounds]  # fmt: skip
         self._values: dict[tuple[int, bool], Floats] = {}
+
+    def packed(self) -> dict[str, NDArray[np.uint16]]:
+        """Probabilities in steps of 1/65535."""
+        layout = np.frombuffer(self.form.table.base.tobytes(), np.uint16)
+        return {"strategy": np.rint(self.strategy * MOST_CODE).astype(np.uint16), "layout": layout}
+
+    @classmethod
+    def unpacked(cls, spot: Spot, tree: SpotTree, arrays: dict[str, NDArray[Any]]) -> FormRows:
+        form = SpotForm(spot, tree)
+        codes, layout = arrays["strategy"], np.frombuffer(form.table.base.tobytes(), np.uint16)
+        if codes.dtype != np.uint16 or codes.shape != (form.sequences,) or not np.array_equal(arrays["layout"], layout):
+            raise ArtefactError("its strategy has another layout than the spot")
+        return cls(form, codes.astype(np.float32) / np.float32(MOST_CODE))
 
     def _board(self, level: int, board: Sequence[int]) -> tuple[int, slice]:
         """(number, classes) of a board."""
@@ -150,7 +179,8 @@ class FormRows:
         rows = np.zeros((len(children), HANDS))
         rows[:, form.numbers[level][classes]] = self.strategy[int(table.base[seat, group]) + places * lanes + lane]
         total = rows.sum(axis=0)
-        return np.asarray(rows / np.where(total > 0.0, total, 1.0))
+        rows[:, total > 0.0] /= total[total > 0.0]
+        return rows
 
     def root_values(self, seat: int, node: int, board: Sequence[int], best: bool) -> Floats:
         form = self.form
