@@ -46,7 +46,7 @@ def flops(
 
     The spot is one of `kibitz poker spot` without a board. There are 1,755 flops that differ by more than a renaming
     of suits. By default some stand for all: they are chosen by weighted k-medoids on the equities of both ranges, which
-    takes two minutes of a core. The command prints how often each player takes each of its first actions, and what
+    takes some minutes of a core. The command prints how often each player takes each of its first actions, and what
     OOP wins, for all flops and by suits, pairs and high card. Flops are solved side by side; --on says where.
 
     \b

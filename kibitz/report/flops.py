@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 WIDE, ROW, ABOVE, BELOW = 10.0, 0.27, 1.0, 0.9  # inches
 TITLES = {"suits": "suits", "ranks": "pairs", "high": "high card"}
-PASSIVE, BETS = "#d9d9d9", ("#9ecae1", "#4292c6", "#2171b5", "#08519c", "#08306b")
+PASSIVE, BETS = "#d9d9d9", ("#6baed6", "#2171b5", "#08519c", "#08306b")
 
 
 def flops_plot(report: FlopReport) -> Any:
@@ -27,17 +27,17 @@ def flops_plot(report: FlopReport) -> Any:
     for k, (title, actions) in enumerate(panels):
         axes = figure.add_axes((0.11 + 0.31 * k, bottom, 0.27, tall))
         _bars(axes, rows, actions)
-        _finish(axes, title, names if k == 0 else None)
+        _finish(axes, title, names, k == 0)
     axes = figure.add_axes((0.73, bottom, 0.25, tall))
     pot = _pot(report)
     for y, (_, means) in enumerate(rows):
         axes.plot(100 * means["equity OOP"], y, "o", color=ORANGE, markersize=5)
         axes.plot(100 * means["EV OOP"] / pot, y, "o", color=BLUE, markersize=5)
-    _finish(axes, "OOP: equity and EV, % of the pot", None)
+    _finish(axes, "OOP: equity and EV, % of the pot", names, False)
     axes.grid(axis="x", color="#e3e3e3", linewidth=0.7)
     figure.text(0.73, 0.2 / high, "● equity", color=ORANGE, fontsize=9)
     figure.text(0.83, 0.2 / high, "● EV", color=BLUE, fontsize=9)
-    figure.text(0.01, 1 - 0.15 / high, f"{len(report.flops):,} flops: {report.chosen}", fontsize=11.5,
+    figure.text(0.01, 1 - 0.15 / high, report.chosen[:1].upper() + report.chosen[1:], fontsize=11.5,
                 fontweight="bold", va="top", parse_math=False)  # fmt: skip
     return figure
 
@@ -69,14 +69,9 @@ def _bars(axes: Any, rows: list[tuple[str, dict[str, float]]], actions: list[str
                 fontsize=8, frameon=False)  # fmt: skip
 
 
-def _finish(axes: Any, title: str, names: list[str] | None) -> None:
+def _finish(axes: Any, title: str, names: list[str], named: bool) -> None:
     axes.set_title(title, fontsize=9.5, loc="left", color=GREY, parse_math=False)
-    count = len(names) if names is not None else None
-    if names is None:
-        axes.set_yticks([])
-    else:
-        axes.set_yticks(range(len(names)), names, fontsize=8.5, parse_math=False)
-    low, high = axes.get_ylim() if count is None else (-0.5, count - 0.5)
-    axes.set_ylim(max(low, high), min(low, high))
-    axes.tick_params(axis="both", length=0, labelsize=8)
+    axes.set_yticks(range(len(names)) if named else [], names if named else [], fontsize=8.5, parse_math=False)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.tick_params(axis="both", length=0, labelsize=8.5)
     axes.spines[["top", "right", "left"]].set_visible(False)
