@@ -284,8 +284,8 @@ def _result(saved: Any) -> FlopResult | None:
     try:
         values = (float(saved["values"][0]), float(saved["values"][1]))
         tables = [{str(name): float(share) for name, share in saved[key].items()} for key in ("first", "after_check")]
-        result = FlopResult(str(saved["flop"]), values, float(saved["equity"]), *tables, float(saved["exploitability"]),
-                            int(saved["iterations"]))  # fmt: skip
+        result = FlopResult(str(saved["flop"]), values, float(saved["equity"]), tables[0], tables[1],
+                            float(saved["exploitability"]), int(saved["iterations"]))  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         return None
     numbers = [*values, result.equity, result.exploitability, *_all(tables)]
