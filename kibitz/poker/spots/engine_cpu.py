@@ -211,11 +211,11 @@ class SpotCfr:
 class MergedEngine:
     """dcfr+ on a spot."""
 
-    def __init__(self, spot: Spot, tree: SpotTree, threads: int | None = None, kind: type[Any] = np.uint16) -> None:
+    def __init__(self, spot: Spot, tree: SpotTree, threads: int | None = None) -> None:
         from kibitz.core.resources import cores
 
         self.layout = SpotLayout(spot, tree)
-        self.state = SpotCfr(self.layout, kind)
+        self.state = SpotCfr(self.layout)
         self.threads = cores() if threads is None else threads
 
     def iterate(self, done: int, count: int) -> None:
