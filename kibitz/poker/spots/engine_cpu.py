@@ -18,6 +18,7 @@ from kibitz.cards.boards import deck_of
 from kibitz.cards.ranges import HANDS
 from kibitz.core.errors import GameError
 from kibitz.core.threads import together
+from kibitz.poker.exact.operator import aligned
 from kibitz.poker.spots.engine_boards import (
     LANES,
     HandLists,
@@ -129,55 +130,66 @@ class SpotCfr:
         from kibitz.poker.spots.kernels.table import SpotLearned
 
         self.layout, self.work = layout, work
-        start = 0 if kind is np.uint16 else LEAST
-        size = layout.sequences
-        new = np.zeros if start == 0 else lambda n, dtype: np.full(n, start, dtype)
-        self.learned = SpotLearned(new(size, kind), new(size, kind))
-        self._spaces: dict[Any, Any] = {}
+        self.learned = SpotLearned(aligned(layout.sequences, kind), aligned(layout.sequences, kind))
+        if kind is not np.uint16:  # whose code 0 it is
+            for numbers in self.learned:
+                numbers[:] = LEAST
+        self._threads, self._crews = 0, (np.zeros(0), list[Any]())
 
     @property
     def nbytes(self) -> int:
         return self.learned.regret.nbytes + self.learned.average.nbytes
 
     def iterate(self, done: int, count: int, threads: int, rule: tuple[float, float] = (ALPHA, GAMMA)) -> None:
-        from kibitz.poker.spots.kernels.passes import iterate
+        self._run(threads, done=done, count=count, alpha=rule[0], gamma=rule[1])
 
-        layout, (ranges, crews) = self.layout, self._crew(threads, self.work)
-        together(lambda k: iterate(layout.table, ranges, self.learned, rule, done, count, crews[k]), len(crews))
+    def _run(self, threads: int, **task: Any) -> Any:
+        """Have something computed; returns what the first thread worked with."""
+        from kibitz.poker.spots.kernels.passes import run
+        from kibitz.poker.spots.kernels.table import SpotTask
 
-    def values(self, seat: int, best: bool, threads: int, work: type[Any] | None = None) -> Floats:
+        table, (ranges, crews), order = self.layout.table, self._crew(threads), SpotTask(**task)
+        together(lambda k: run(table, ranges, self.learned, order, crews[k]), len(crews))
+        return crews[0]
+
+    def values(self, seat: int, best: bool, threads: int) -> Floats:
         """[hands of the seat]  what each hand is worth against the other's average, in chips times the other's range."""
-        from kibitz.poker.spots.kernels.passes import evaluate
-
-        layout, (ranges, crews) = self.layout, self._crew(threads, work or self.work)
-        together(lambda k: evaluate(layout.table, ranges, self.learned, seat, best, crews[k]), len(crews))
+        layout, crew = self.layout, self._run(threads, seat=seat, best=best)
         count = int(layout.lists.count[seat, 0])
-        return np.asarray(crews[0].first.value[:count].astype(np.float64) * layout.chips)
+        return np.asarray(crew.first.value[:count].astype(np.float64) * layout.chips)
 
-    def _crew(self, threads: int, work: type[Any]) -> tuple[NDArray[Any], list[Any]]:
+    def values_on(self, seat: int, best: bool, board: int) -> Floats:
+        """[entries, hands of the seat]  the same at all entries of a board that is not the first."""
+        layout = self.layout
+        level = int(layout.level[board])
+        above = layout.boards[board].above if level == 2 else -1
+        crew = self._run(1, seat=seat, best=best, board=board, above=above)
+        out = crew.inner if level == 2 else crew.out[0]
+        values = out.reshape(-1, layout.stride(level))[:, : int(layout.lists.count[seat, board])]
+        return np.asarray(values.astype(np.float64) * layout.chips)
+
+    def _crew(self, threads: int) -> tuple[NDArray[Any], list[Any]]:
         """(ranges by seat, what each thread works with)."""
-        if self.layout.levels == 1:
-            threads = 1
-        if (threads, work) not in self._spaces:
-            self._spaces = {key: space for key, space in self._spaces.items() if key[1] != work}
-            self._spaces[threads, work] = self._new_crew(threads, work)
-        return self._spaces[threads, work]  # type: ignore[no-any-return]
+        threads = 1 if self.layout.levels == 1 else threads
+        if self._threads != threads:
+            self._threads, self._crews = threads, self._new_crew(threads)
+        return self._crews
 
-    def _new_crew(self, threads: int, work: type[Any]) -> tuple[NDArray[Any], list[Any]]:
+    def _new_crew(self, threads: int) -> tuple[NDArray[Any], list[Any]]:
         from kibitz.core.barrier import gate_of
         from kibitz.poker.spots.kernels.table import SpotCrew, SpotLanes, SpotSpace
 
-        layout = self.layout
+        layout, work = self.layout, self.work
         widest, levels = layout.streets.widest, layout.levels
         entries = np.diff(np.asarray(layout.streets.arrays["level_entry"]))
 
         def space(level: int) -> Any:
             rows, stride = int(widest[level]), layout.stride(level)
-            return SpotSpace(np.zeros((rows + 2) * stride, work), np.zeros((rows + 2) * stride, work), stride, rows)
+            return SpotSpace(aligned((rows + 2) * stride, work), aligned((rows + 2) * stride, work), stride, rows)
 
         def lanes() -> Any:
             size, sums = (layout.stride(0) + 1) * LANES, 52 * LANES
-            return SpotLanes(*(np.zeros(n, work) for n in (size, size, size, sums, sums, 4 * LANES)),
+            return SpotLanes(*(aligned(n, work) for n in (size, size, size, sums, sums, 5 * LANES)),
                              np.zeros(3 * LANES, np.int64))  # fmt: skip
 
         gate, first, none = gate_of(threads), space(0), np.zeros(0, work)
@@ -186,10 +198,10 @@ class SpotCfr:
         empty = SpotSpace(none, none, 0, 0)
         crews = []
         for thread in range(threads):
-            inner = np.zeros(entries[2] * layout.stride(2), work) if levels == 3 else none
+            inner = aligned(entries[2] * layout.stride(2), work) if levels == 3 else none
             crews.append(SpotCrew(thread, threads, gate, first, space(1) if levels == 3 else empty,
                                   space(levels - 1) if levels > 1 else empty, lanes(), out, inner))  # fmt: skip
-        ranges = np.zeros((2, layout.stride(0)), work)
+        ranges = aligned(2 * layout.stride(0), work).reshape(2, -1)
         for seat in (0, 1):
             hands = layout.hands(seat, 0)
             ranges[seat, : len(hands)] = layout.ranges[seat, hands]
@@ -233,6 +245,26 @@ class MergedRows:
 
     def __init__(self, layout: SpotLayout, state: SpotCfr) -> None:
         self.layout, self.state = layout, state
+        self._values: dict[tuple[int, bool, int], Floats] = {}
+
+    def root_values(self, seat: int, node: int, board: Sequence[int], best: bool) -> Floats:
+        layout, arrays = self.layout, self.layout.streets.arrays
+        entries = np.asarray(arrays["entry_node"][:-1])
+        entry = int(np.searchsorted(entries, layout.streets.number[node]))
+        if entry == len(entries) or entries[entry] != layout.streets.number[node]:
+            raise GameError("the node does not begin a street")
+        number, hands = layout.find(board)
+        level = int(layout.level[number])
+        low, high = (int(arrays["level_entry"][level + k]) for k in (0, 1))
+        if not low <= entry < high:
+            raise GameError("the node and the board are not of one street")
+        if (seat, best, number) not in self._values:
+            here = self.state.values_on(seat, best, number) if level else self.state.values(seat, best, 1)
+            self._values = {key: kept for key, kept in self._values.items() if key[2] == number}  # for one board
+            self._values[seat, best, number] = np.atleast_2d(here)
+        there = np.zeros(HANDS)
+        there[layout.hands(seat, number)] = self._values[seat, best, number][entry - low]
+        return there[hands] * float(live(layout.spot)[1 - seat].max())
 
     def numbers(self, node: int, board: int) -> Floats:
         """[actions, hands]  weights of the actions at a node of the tree, on a board that is solved."""
