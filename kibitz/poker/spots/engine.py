@@ -165,7 +165,8 @@ class FormRows:
         begins = self.form.cards.rounds[level].board_class
         return number, slice(int(begins[number]), int(begins[number + 1]))
 
-    def rows(self, node: int, board: Sequence[int]) -> Floats:
+    def places(self, node: int, board: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """([actions, hands] sequences of a decision on a board, [hands] numbers of the hands)."""
         form = self.form
         segment, k = form._where[node]
         level, seat = int(form.levels[segment]), int(form.betting.turn[node])
@@ -175,9 +176,13 @@ class FormRows:
         group, lane = int(form.groups.group[segment]), int(form.groups.lane[segment])
         lanes, width = len(form.groups.lanes[group]), int(table.width[seat, group])
         size = classes.stop - classes.start
-        places = width * classes.start + table.action[children].astype(np.int64)[:, None] * size + np.arange(size)
-        rows = np.zeros((len(children), HANDS))
-        rows[:, form.numbers[level][classes]] = self.strategy[int(table.base[seat, group]) + places * lanes + lane]
+        at = width * classes.start + table.action[children].astype(np.int64)[:, None] * size + np.arange(size)
+        return int(table.base[seat, group]) + at * lanes + lane, form.numbers[level][classes]
+
+    def rows(self, node: int, board: Sequence[int]) -> Floats:
+        sequences, numbers = self.places(node, board)
+        rows = np.zeros((len(sequences), HANDS))
+        rows[:, numbers] = self.strategy[sequences]
         total = rows.sum(axis=0)
         rows[:, total > 0.0] /= total[total > 0.0]
         return rows
