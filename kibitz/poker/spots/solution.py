@@ -263,6 +263,12 @@ class SpotNode:
         return self._mean(self.values)
 
     @property
+    def first_values(self) -> Floats:
+        """The same where a street begins, as the solution has them: the streets after it are not looked at again."""
+        values = [self.solution.solved.root_values(seat, self.node, self.board, False) for seat in (0, 1)]
+        return self._mean(np.stack([self._chips(seat, values[seat]) for seat in (0, 1)]))
+
+    @property
     def gains(self) -> Floats:
         """[2]  what each player can still gain from here on, in chips: its best response less its strategy."""
         return np.asarray(self._mean(self.best_values) - self.mean_values)
