@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kibitz.play.agents import agent
     from kibitz.play.conformance import check
     from kibitz.play.matches import match
+    from kibitz.poker.spots.flop_report import flop_report
     from kibitz.poker.spots.reading import read_spot, spot
     from kibitz.poker.spots.saved import load_spot, save_spot
     from kibitz.poker.spots.solving import solve_spot
@@ -71,6 +72,7 @@ __all__ = [
     "executing",
     "exploitability",
     "export",
+    "flop_report",
     "game",
     "icm",
     "info",
@@ -114,6 +116,7 @@ _NAMES = {
     "kibitz.play.agents": ("agent",),
     "kibitz.play.conformance": ("check",),
     "kibitz.play.matches": ("match",),
+    "kibitz.poker.spots.flop_report": ("flop_report",),
     "kibitz.poker.spots.reading": ("read_spot", "spot"),
     "kibitz.poker.spots.saved": ("load_spot", "save_spot"),
     "kibitz.poker.spots.solving": ("solve_spot",),

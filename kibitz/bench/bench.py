@@ -42,9 +42,10 @@ SPECS = {
 ALONE = ("threads", *results.ALONE)  # figures without peers, or with peers of their own
 FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
 GPU = "gpu"  # likewise: it needs one
+SPOTS = "spots"  # likewise: its peer is a program of its own
 CLUSTER = "cluster"  # likewise: it needs Ray
 SHARDS = "shards"  # likewise: training in shards
-OWN_PAGE = (FULL, GPU, CLUSTER, SHARDS)
+OWN_PAGE = (FULL, GPU, SPOTS, CLUSTER, SHARDS)
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
 GAMES_OF = {
@@ -265,6 +266,12 @@ def bench(
 
         measured = bench_shards(quick, out, say)
         show(shards_markdown(measured))
+        return measured
+    if only == SPOTS:
+        from kibitz.bench.bench_spots import bench_spots, spots_markdown
+
+        measured = bench_spots(quick, out, say)
+        show(spots_markdown(measured))
         return measured
     if only == FULL:
         from kibitz.bench.toepen_full import bench_full

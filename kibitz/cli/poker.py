@@ -6,6 +6,7 @@ import typer
 
 from kibitz.cli.cards import cards
 from kibitz.cli.common import CommandGroup
+from kibitz.cli.flops import flops
 from kibitz.cli.phases import phases
 from kibitz.cli.pushfold import icm, pushfold
 from kibitz.cli.spot import spot
@@ -13,7 +14,7 @@ from kibitz.cli.tournament import tournament
 
 poker = typer.Typer(name="poker", cls=CommandGroup, no_args_is_help=True, rich_markup_mode=None)
 poker.add_typer(cards)
-for command in (spot, icm, pushfold, tournament, phases):
+for command in (spot, flops, icm, pushfold, tournament, phases):
     poker.command(command.__name__)(command)
 
 

@@ -28,7 +28,8 @@ SECTIONS = {
     "Solve": ["demo", "games", "solvers", "info", "check", "abstract", "solve", "train", "stitch", "stitch auto"],
     "Evaluate": ["show", "evaluate", "diff", "crosstable", "match", "export", "import"],
     "Play": ["play", "ui", "acpc serve", "acpc join"],
-    "Poker": ["poker spot", "poker icm", "poker pushfold", "poker tournament", "poker phases", "poker cards"],
+    "Poker": ["poker spot", "poker flops", "poker icm", "poker pushfold", "poker tournament", "poker phases",
+              "poker cards"],
     "Research": ["sweep", "reproduce", "bench"],
 }
 COMMANDS = [name for names in SECTIONS.values() for name in names]

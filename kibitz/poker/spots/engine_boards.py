@@ -18,6 +18,7 @@ from kibitz.cards.ranges import HANDS, hand_cards
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Places = NDArray[np.uint16]
 Renaming = tuple[int, ...]  # the new suit of each suit
 
 
@@ -66,6 +67,29 @@ def boards_below(board: SpotBoard, number: int, deck: Sequence[int]) -> list[Spo
     return below
 
 
+def all_boards(board: Sequence[int], ranges: Floats, deck: Sequence[int], suits: int) -> tuple[list[SpotBoard], Ints]:
+    """(the boards of all streets that are left, street by street; where each street begins). suits: 1 merges none."""
+    renamings = symmetries(board, ranges, suits) if suits > 1 else ((0, 1, 2, 3),)
+    boards, begins = [SpotBoard(tuple(board), -1, 1.0, renamings)], [0, 1]
+    for _ in range(5 - len(board)):
+        for number in range(*begins[-2:]):
+            boards += boards_below(boards[number], number, deck)
+        begins.append(len(boards))
+    return boards, np.array(begins)
+
+
+def hands_on(boards: list[SpotBoard], ranges: Floats) -> Ints:
+    """[2, boards]  hands of each range that a board leaves, padded."""
+    cards, counts = hand_cards(), np.zeros((2, len(boards)), np.int64)
+    for seat, weights in enumerate(ranges):
+        live = np.zeros((52, 52), np.int64)
+        live[cards[:, 0], cards[:, 1]] = live[cards[:, 1], cards[:, 0]] = weights > 0
+        for number, board in enumerate(boards):
+            some = list(board.cards)
+            counts[seat, number] = _padded((live.sum() - 2 * live[some].sum() + live[np.ix_(some, some)].sum()) // 2)
+    return counts
+
+
 class HandLists(NamedTuple):
     """Hands of both seats on all boards, as in `SpotTable`."""
 
@@ -73,10 +97,10 @@ class HandLists(NamedTuple):
     size: Ints
     hand_first: Ints
     number: Ints  # [H]  as in kibitz.cards.ranges; -1 where a list is padded
-    up: Ints
-    card: Ints
-    same: Ints
-    alike: Ints
+    up: Places
+    card: Places
+    same: Places
+    alike: Places
     merged: NDArray[np.uint8]
     tie_first: Ints
     tie_stop: Ints
@@ -99,6 +123,9 @@ class _ListWriter:
         self.cards = hand_cards().astype(np.int64)
         self.live = [np.flatnonzero(weights) for weights in ranges]
         self.either = np.flatnonzero(ranges.any(axis=0))
+        low, high = self.cards.T
+        # Of hands that tie, neighbours share no card if that can be: sums by card then wait less for each other.
+        self.apart = (high - low) % 4 * HANDS + np.arange(HANDS)
         self.numbers: list[tuple[Ints, Ints]] = []
         self.parts: dict[str, list[Ints]] = {name: [] for name in ("number", "up", "same", "alike", "stop")}
         self.count, self.size, self.first = (np.zeros((2, len(boards)), np.int64) for _ in range(3))
@@ -118,7 +145,7 @@ class _ListWriter:
         for live in self.live:
             some = live[~clash[live]]
             if len(strength):
-                some = some[np.argsort(strength[some], kind="stable")]
+                some = some[np.lexsort((self.apart[some], strength[some]))]
             hands.append(some)
         self.numbers.append((hands[0], hands[1]))
         for seat in (0, 1):
@@ -165,7 +192,8 @@ class _ListWriter:
 
     def lists(self) -> HandLists:
         number, up, same, alike = (np.concatenate(self.parts[name]) for name in ("number", "up", "same", "alike"))
-        card = np.ascontiguousarray(self.cards[number].T) * LANES
+        up, same, alike = (part.astype(np.uint16) for part in (up, same, alike))
+        card = np.ascontiguousarray(self.cards[number].T * LANES).astype(np.uint16)
         stop = np.concatenate([np.zeros((2, 0), np.int64), *self.parts["stop"]], axis=1)
         return HandLists(self.count, self.size, self.first, number, up, card, same, alike, self.merged, self.tie_first,
                          np.ascontiguousarray(stop))  # fmt: skip

@@ -9,30 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.boards import deck_of
 from kibitz.cards.ranges import HANDS
-from kibitz.core.errors import GameError
+from kibitz.core.errors import ArtefactError, GameError
 from kibitz.core.threads import together
+from kibitz.poker.exact.operator import aligned
 from kibitz.poker.spots.engine_boards import (
     LANES,
     HandLists,
-    SpotBoard,
-    boards_below,
+    all_boards,
     hand_lists,
     renamed,
     renamed_hands,
-    symmetries,
 )
+from kibitz.poker.spots.engine_gains import Gains
 from kibitz.poker.spots.engine_streets import Streets, streets_of
 from kibitz.poker.spots.spot import Spot, SpotTree, live, meeting
-
-if TYPE_CHECKING:
-    from kibitz.poker.spots.engine import Gains
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -47,20 +44,17 @@ class SpotLayout:
         self.levels = 3 - spot.street
         ranges = live(spot)
         self.ranges = ranges / ranges.max(axis=1, keepdims=True)
-        suits = symmetries(spot.board, self.ranges, spot.deck[1]) if merge else ((0, 1, 2, 3),)
         deck = [int(card) for card in deck_of(*spot.deck)]
-        self.boards = [SpotBoard(tuple(spot.board), -1, 1.0, suits)]
-        self.level_board, self.board_child = [0, 1], []
-        for _ in range(1, self.levels):
-            for number in range(*self.level_board[-2:]):
-                self.board_child.append(len(self.boards))
-                self.boards += boards_below(self.boards[number], number, deck)
-            self.level_board.append(len(self.boards))
-        self.board_child += [len(self.boards)] * (len(self.boards) + 1 - len(self.board_child))
+        self.boards, begins = all_boards(spot.board, self.ranges, deck, spot.deck[1] if merge else 1)
+        self.level_board = begins.tolist()
+        above = np.array([board.above for board in self.boards])
+        # Boards follow those above them in order, so the first below a board is where its number is first named.
+        self.board_child = np.searchsorted(above, np.arange(len(self.boards) + 1)).tolist()
         self.lists: HandLists = hand_lists(self.boards, self.ranges, 5)
         # The most that an end pays is 1: whatever the chips are, numbers are in the range of codes.
         self.chips = float(np.abs(tree.pays).max())
-        self.streets: Streets = streets_of(tree.betting, tree.pays / self.chips, self.levels, self.stride(self.levels - 1))
+        last = self.stride(self.levels - 1)
+        self.streets: Streets = streets_of(tree.betting, tree.pays / self.chips, self.levels, last)
         self.level = np.repeat(np.arange(self.levels), np.diff(self.level_board))
         self.rows = self.streets.actions[:, self.level] * self.lists.size  # [2, B]  numbers of a seat on a board
         self.state_base = self._bases()
@@ -73,6 +67,12 @@ class SpotLayout:
     def sequences(self) -> int:
         """Regrets, and as many averages."""
         return int(self.rows.sum())
+
+    @property
+    def mark(self) -> NDArray[np.uint16]:
+        """What tells one layout from another: where rows of boards and of nodes begin."""
+        numbers = np.concatenate([self.state_base.ravel(), np.asarray(self.streets.arrays["place"], np.int64)])
+        return np.frombuffer(numbers.tobytes(), np.uint16)
 
     def _bases(self) -> Ints:
         """Where the rows of a board begin: boards in the order in which a pass comes to them."""
@@ -123,61 +123,77 @@ class SpotLayout:
 class SpotCfr:
     """The state of CFR on a spot."""
 
-    def __init__(self, layout: SpotLayout, kind: type[Any] = np.uint16, work: type[Any] = np.float32) -> None:
-        """kind: of regrets and averages, uint16 for codes or a float; work: of everything else."""
+    def __init__(
+        self, layout: SpotLayout, kind: type[Any] = np.uint16, work: type[Any] = np.float32,
+        average: NDArray[np.uint16] | None = None,
+    ) -> None:  # fmt: skip
+        """kind: of regrets and averages, uint16 for codes or a float; work: of everything else. average: of a run that
+        is over; it has no regrets."""
         from kibitz.poker.spots.kernels.codes import LEAST
         from kibitz.poker.spots.kernels.table import SpotLearned
 
         self.layout, self.work = layout, work
-        start = 0 if kind is np.uint16 else LEAST
-        size = layout.sequences
-        new = np.zeros if start == 0 else lambda n, dtype: np.full(n, start, dtype)
-        self.learned = SpotLearned(new(size, kind), new(size, kind))
-        self._spaces: dict[Any, Any] = {}
+        regret = aligned(0 if average is not None else layout.sequences, kind)
+        self.learned = SpotLearned(regret, aligned(layout.sequences, kind) if average is None else average)
+        if kind is not np.uint16:  # whose code 0 it is
+            for numbers in self.learned:
+                numbers[:] = LEAST
+        self._threads, self._crews = 0, (np.zeros(0), list[Any]())
 
     @property
     def nbytes(self) -> int:
         return self.learned.regret.nbytes + self.learned.average.nbytes
 
     def iterate(self, done: int, count: int, threads: int, rule: tuple[float, float] = (ALPHA, GAMMA)) -> None:
-        from kibitz.poker.spots.kernels.passes import iterate
+        self._run(threads, done=done, count=count, alpha=rule[0], gamma=rule[1])
 
-        layout, (ranges, crews) = self.layout, self._crew(threads, self.work)
-        together(lambda k: iterate(layout.table, ranges, self.learned, rule, done, count, crews[k]), len(crews))
+    def _run(self, threads: int, **task: Any) -> Any:
+        """Have something computed; returns what the first thread worked with."""
+        from kibitz.poker.spots.kernels.passes import run
+        from kibitz.poker.spots.kernels.table import SpotTask
 
-    def values(self, seat: int, best: bool, threads: int, work: type[Any] | None = None) -> Floats:
-        """[hands of the seat]  what each hand is worth against the other's average, in chips times the other's range."""
-        from kibitz.poker.spots.kernels.passes import evaluate
+        table, (ranges, crews), order = self.layout.table, self._crew(threads), SpotTask(**task)
+        together(lambda k: run(table, ranges, self.learned, order, crews[k]), len(crews))
+        return crews[0]
 
-        layout, (ranges, crews) = self.layout, self._crew(threads, work or self.work)
-        together(lambda k: evaluate(layout.table, ranges, self.learned, seat, best, crews[k]), len(crews))
+    def values(self, seat: int, best: bool, threads: int) -> Floats:
+        """[hands of the seat]  what each is worth against the other's average, in chips times the other's range."""
+        layout, crew = self.layout, self._run(threads, seat=seat, best=best)
         count = int(layout.lists.count[seat, 0])
-        return np.asarray(crews[0].first.value[:count].astype(np.float64) * layout.chips)
+        return np.asarray(crew.first.value[:count].astype(np.float64) * layout.chips)
 
-    def _crew(self, threads: int, work: type[Any]) -> tuple[NDArray[Any], list[Any]]:
+    def values_on(self, seat: int, best: bool, board: int) -> Floats:
+        """[entries, hands of the seat]  the same at all entries of a board that is not the first."""
+        layout = self.layout
+        level = int(layout.level[board])
+        above = layout.boards[board].above if level == 2 else -1
+        crew = self._run(1, seat=seat, best=best, board=board, above=above)
+        out = crew.inner if level == 2 else crew.out[0]
+        values = out.reshape(-1, layout.stride(level))[:, : int(layout.lists.count[seat, board])]
+        return np.asarray(values.astype(np.float64) * layout.chips)
+
+    def _crew(self, threads: int) -> tuple[NDArray[Any], list[Any]]:
         """(ranges by seat, what each thread works with)."""
-        if self.layout.levels == 1:
-            threads = 1
-        if (threads, work) not in self._spaces:
-            self._spaces = {key: space for key, space in self._spaces.items() if key[1] != work}
-            self._spaces[threads, work] = self._new_crew(threads, work)
-        return self._spaces[threads, work]  # type: ignore[no-any-return]
+        threads = 1 if self.layout.levels == 1 else threads
+        if self._threads != threads:
+            self._threads, self._crews = threads, self._new_crew(threads)
+        return self._crews
 
-    def _new_crew(self, threads: int, work: type[Any]) -> tuple[NDArray[Any], list[Any]]:
+    def _new_crew(self, threads: int) -> tuple[NDArray[Any], list[Any]]:
         from kibitz.core.barrier import gate_of
         from kibitz.poker.spots.kernels.table import SpotCrew, SpotLanes, SpotSpace
 
-        layout = self.layout
+        layout, work = self.layout, self.work
         widest, levels = layout.streets.widest, layout.levels
         entries = np.diff(np.asarray(layout.streets.arrays["level_entry"]))
 
         def space(level: int) -> Any:
             rows, stride = int(widest[level]), layout.stride(level)
-            return SpotSpace(np.zeros((rows + 2) * stride, work), np.zeros((rows + 2) * stride, work), stride, rows)
+            return SpotSpace(aligned((rows + 2) * stride, work), aligned((rows + 2) * stride, work), stride, rows)
 
         def lanes() -> Any:
             size, sums = (layout.stride(0) + 1) * LANES, 52 * LANES
-            return SpotLanes(*(np.zeros(n, work) for n in (size, size, size, sums, sums, 4 * LANES)),
+            return SpotLanes(*(aligned(n, work) for n in (size, size, size, sums, sums, 5 * LANES)),
                              np.zeros(3 * LANES, np.int64))  # fmt: skip
 
         gate, first, none = gate_of(threads), space(0), np.zeros(0, work)
@@ -186,10 +202,10 @@ class SpotCfr:
         empty = SpotSpace(none, none, 0, 0)
         crews = []
         for thread in range(threads):
-            inner = np.zeros(entries[2] * layout.stride(2), work) if levels == 3 else none
+            inner = aligned(entries[2] * layout.stride(2), work) if levels == 3 else none
             crews.append(SpotCrew(thread, threads, gate, first, space(1) if levels == 3 else empty,
                                   space(levels - 1) if levels > 1 else empty, lanes(), out, inner))  # fmt: skip
-        ranges = np.zeros((2, layout.stride(0)), work)
+        ranges = aligned(2 * layout.stride(0), work).reshape(2, -1)
         for seat in (0, 1):
             hands = layout.hands(seat, 0)
             ranges[seat, : len(hands)] = layout.ranges[seat, hands]
@@ -199,19 +215,17 @@ class SpotCfr:
 class MergedEngine:
     """dcfr+ on a spot."""
 
-    def __init__(self, spot: Spot, tree: SpotTree, threads: int | None = None, kind: type[Any] = np.uint16) -> None:
+    def __init__(self, spot: Spot, tree: SpotTree, threads: int | None = None) -> None:
         from kibitz.core.resources import cores
 
         self.layout = SpotLayout(spot, tree)
-        self.state = SpotCfr(self.layout, kind)
+        self.state = SpotCfr(self.layout)
         self.threads = cores() if threads is None else threads
 
     def iterate(self, done: int, count: int) -> None:
         self.state.iterate(done, count, self.threads)
 
     def gains(self) -> Gains:
-        from kibitz.poker.spots.engine import Gains
-
         layout, both = self.layout, np.zeros((2, 2))
         mass = float(layout.ranges[0] @ meeting(layout.ranges[1]))
         even = bool(np.allclose(layout.tree.pays[:, 0, ::-1], -layout.tree.pays[:, 1]))  # one wins what the other loses
@@ -225,14 +239,48 @@ class MergedEngine:
         return Gains(both[0], both[1])
 
     def answer(self) -> MergedRows:
-        return MergedRows(self.layout, self.state)
+        return MergedRows(self.layout, SpotCfr(self.layout, average=self.state.learned.average))
 
 
 class MergedRows:
     """The average strategy by betting node and board, and what hands are worth there."""
 
+    kind = "merged suits"
+
     def __init__(self, layout: SpotLayout, state: SpotCfr) -> None:
         self.layout, self.state = layout, state
+        self._values: dict[tuple[int, bool, int], Floats] = {}
+
+    def packed(self) -> dict[str, NDArray[np.uint16]]:
+        return {"average": self.state.learned.average, "layout": self.layout.mark}
+
+    @classmethod
+    def unpacked(cls, spot: Spot, tree: SpotTree, arrays: dict[str, NDArray[Any]]) -> MergedRows:
+        layout, codes = SpotLayout(spot, tree), arrays["average"]
+        if codes.dtype != np.uint16 or codes.shape != (layout.sequences,):
+            raise ArtefactError("its strategy has another layout than the spot")
+        if not np.array_equal(arrays["layout"], layout.mark):
+            raise ArtefactError("its strategy has another layout than the spot")
+        return cls(layout, SpotCfr(layout, average=codes))
+
+    def root_values(self, seat: int, node: int, board: Sequence[int], best: bool) -> Floats:
+        layout, arrays = self.layout, self.layout.streets.arrays
+        entries = np.asarray(arrays["entry_node"][:-1])
+        entry = int(np.searchsorted(entries, layout.streets.number[node]))
+        if entry == len(entries) or entries[entry] != layout.streets.number[node]:
+            raise GameError("the node does not begin a street")
+        number, hands = layout.find(board)
+        level = int(layout.level[number])
+        low, high = (int(arrays["level_entry"][level + k]) for k in (0, 1))
+        if not low <= entry < high:
+            raise GameError("the node and the board are not of one street")
+        if (seat, best, number) not in self._values:
+            here = self.state.values_on(seat, best, number) if level else self.state.values(seat, best, 1)
+            self._values = {key: kept for key, kept in self._values.items() if key[2] == number}  # for one board
+            self._values[seat, best, number] = np.atleast_2d(here)
+        there = np.zeros(HANDS)
+        there[layout.hands(seat, number)] = self._values[seat, best, number][entry - low]
+        return there[hands] * float(live(layout.spot)[1 - seat].max())
 
     def numbers(self, node: int, board: int) -> Floats:
         """[actions, hands]  weights of the actions at a node of the tree, on a board that is solved."""

@@ -141,8 +141,8 @@ class SpotNode:
         if self.is_over:
             raise GameError("the hand is over here")
         if self.turn != CHANCE:
-            return self.below[_action(word, self.actions)]
-        card = _card(word)
+            return self.below[action_number(word, self.actions)]
+        card = card_number(word)
         if card not in self.cards:
             raise GameError(f"{word!r:.40} cannot come on the board {_names(self.board)}")
         (below,) = self.solution.tree.children(self.node)
@@ -191,10 +191,13 @@ class SpotNode:
 
     @cached_property
     def frequencies(self) -> Floats:
-        """[actions]  how often the player to act does what, over its hands as likely as they are here."""
+        """[actions]  how often the player to act does what, over its hands as likely as they are here; where nobody
+        ever comes, as likely as they were at the beginning."""
         if self.turn < 0:
             return np.zeros(0)
         weights = self.weights[self.turn]
+        if not weights.any():
+            weights = np.where(met(self.board), 0.0, live(self.solution.spot)[self.turn])
         return np.asarray(self.strategy @ weights / max(weights.sum(), 1e-300))
 
     # What hands win
@@ -320,7 +323,7 @@ def showdowns(board: Sequence[int], weights: Floats, deck: tuple[int, int]) -> F
 # Words of lines
 
 
-def _action(word: str, actions: Sequence[str]) -> int:
+def action_number(word: str, actions: Sequence[str]) -> int:
     """Which action a word names: "bet 66", "b66", "allin", "x"."""
     plain = " ".join(word.lower().split())
     plain = SHORT.get(plain, plain)
@@ -335,7 +338,7 @@ def _action(word: str, actions: Sequence[str]) -> int:
     raise GameError(f"{word!r:.40} is not an action here: choose {', '.join(names)}")
 
 
-def _card(word: str) -> int:
+def card_number(word: str) -> int:
     plain = word.strip().upper().replace("10", "T")
     card = NUMBERS.get(plain[:1] + plain[1:].lower())
     if card is None:

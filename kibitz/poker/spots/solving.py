@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kibitz.core.errors import SolverError
-from kibitz.poker.spots.engine import Gains, engine_of
+from kibitz.poker.spots.engine import Gains, SpotEngine, engine_of
 from kibitz.poker.spots.estimates import check_size
 from kibitz.poker.spots.solution import SpotSolution
-from kibitz.poker.spots.spot import Spot, betting_of
+from kibitz.poker.spots.spot import Spot, SpotTree, betting_of
+
+if TYPE_CHECKING:
+    from kibitz.poker.spots.locks import Lock
 
 UNTIL = 0.005  # of the pot
 FIRST_LOOK, FALL, MOST = 24, 0.55, 10_000  # as in poker/endgames: when the strategy is measured
@@ -28,11 +32,13 @@ class SpotProgress:
 
 def solve_spot(
     spot: Spot, *, until: float | None = None, iterations: int | None = None, seconds: float | None = None,
-    threads: int | None = None, on_progress: Callable[[SpotProgress], None] | None = None,
+    threads: int | None = None, locks: Sequence[str | Lock] = (),
+    on_progress: Callable[[SpotProgress], None] | None = None,
 ) -> SpotSolution:  # fmt: skip
     """Solve a spot by dcfr+ until its exploitability is at most `until` of the pot, or another limit is reached.
 
     Exploitability is the mean of what both players can still gain. Without any limit it is half a percent of the pot.
+    locks: what is fixed, as text or as `locks.py` makes it; then a player can gain by what is not locked alone.
     """
     if until is None and iterations is None and seconds is None:
         until = UNTIL
@@ -43,7 +49,7 @@ def solve_spot(
     tree = betting_of(spot)
     check_size(spot, tree)
     began = time.perf_counter()
-    engine = engine_of(spot, tree, threads)
+    engine = _engine(spot, tree, locks, threads)
     last = MOST if iterations is None else iterations
     done, look, pace = 0, FIRST_LOOK, 0.0
     gains: Gains | None = None
@@ -73,3 +79,12 @@ def solve_spot(
     if gains is None:
         gains = engine.gains()
     return SpotSolution(spot, tree, engine.answer(), gains, done, time.perf_counter() - began)
+
+
+def _engine(spot: Spot, tree: SpotTree, locks: Sequence[str | Lock], threads: int | None) -> SpotEngine:
+    if not locks:
+        return engine_of(spot, tree, threads)
+    from kibitz.poker.spots.locks import LockedEngine, read_lock
+
+    read = [read_lock(each, tree) if isinstance(each, str) else each for each in locks]
+    return LockedEngine(spot, tree, read, threads)

@@ -12,7 +12,9 @@ over ends, not over hands: reach is transposed first, and values are transposed 
 
 from __future__ import annotations
 
-from kibitz.core.jit import U64, part
+import numpy as np
+
+from kibitz.core.jit import FOUR, THREE, TWO, U64, part
 from kibitz.core.vectors import LANES, add, constant, load, multiply, multiply_add, store, subtract
 from kibitz.poker.spots.kernels.codes import lanes_to_rows, rows_to_lanes
 
@@ -43,15 +45,6 @@ def gather(table, board, seat, space, lanes):
 
 
 @part
-def met_by(table, h, everything, lanes):
-    """What hand h of the list of all hands meets of the other's reach."""
-    total = lanes.total
-    left = subtract(everything, load(total, U64(table.card[0, h])))
-    left = subtract(left, load(total, U64(table.card[1, h])))
-    return add(left, load(lanes.reach, U64(table.same[h]) * LANES))
-
-
-@part
 def scatter(size, source, rows, first, space):
     """Values of a batch to the rows of its nodes."""
     for begin in range(U64(0), size, LANES):
@@ -66,31 +59,39 @@ def clear_padding(table, board, seat, values):
 
 
 @part
-def fold_batch(table, board, seat, space, lanes):
-    """Values of a batch of nodes where somebody folded."""
-    everything = gather(table, board, 1 - seat, space, lanes)
+def fold_values(table, board, seat, everything, space, lanes):
+    """Values of the folds of a batch: what a hand meets, times chips."""
     first, fold = U64(table.hand_first[seat, board]), lanes.fold
-    chips = load(lanes.chips, U64(0))
+    reach, total, same = lanes.reach, lanes.total, table.same
+    one_card, other_card = table.card[0], table.card[1]
+    chips = load(lanes.chips, THREE * LANES)
     for h in range(U64(table.count[seat, board])):
-        store(fold, h * LANES, multiply(chips, met_by(table, first + h, everything, lanes)))
+        met = subtract(everything, load(total, U64(one_card[first + h])))
+        met = subtract(met, load(total, U64(other_card[first + h])))
+        met = add(met, load(reach, U64(same[first + h]) * LANES))
+        store(fold, h * LANES, multiply(chips, met))
     clear_padding(table, board, seat, fold)
-    scatter(U64(table.size[seat, board]), fold, lanes.rows, LANES, space)
+    scatter(U64(table.size[seat, board]), fold, lanes.rows, TWO * LANES, space)
 
 
 @part
-def show_batch(table, board, seat, space, lanes, folds):
-    """Values of a batch of showdowns; folds: and of the folds beside them."""
-    everything = gather(table, board, 1 - seat, space, lanes)
-    reach, value, fold, running, chips = lanes.reach, lanes.value, lanes.fold, lanes.running, lanes.chips
+def show_values(table, board, seat, everything, space, lanes, ties):
+    """Values of the showdowns of a batch. ties: some pay on a tie.
+
+    Running sums begin at a share k of all sums, so that two of them are enough: with `met` less what holds both cards,
+
+        win_tie * (below + k * met) + tie_lose * (level + k * met),  k = lose / (win_tie + tie_lose)
+
+    where win_tie is win - tie and tie_lose is tie - lose, lacks only `tie` times what holds both cards.
+    """
+    reach, value, running, total, chips = lanes.reach, lanes.value, lanes.running, lanes.total, lanes.chips
     own, others = U64(table.hand_first[seat, board]), U64(table.hand_first[1 - seat, board])
-    one_card, other_card = table.card[0], table.card[1]
-    same = table.same
-    none = constant(reach, 0.0)
+    one_card, other_card, same = table.card[0], table.card[1], table.same
+    share = load(chips, TWO * LANES)
     for c in range(CARDS):
-        store(running, c * LANES, none)
+        store(running, c * LANES, multiply(share, load(total, c * LANES)))
     for_below, for_level = load(chips, U64(0)), load(chips, LANES)
-    for_met, for_fold = load(chips, LANES + LANES), load(chips, LANES + LANES + LANES)
-    so_far = none
+    so_far = multiply(share, everything)
     h, o = U64(0), U64(0)
     for t in range(table.tie_first[board], table.tie_first[board + 1]):
         h_stop, o_stop = U64(table.tie_stop[seat, t]), U64(table.tie_stop[1 - seat, t])
@@ -107,53 +108,50 @@ def show_batch(table, board, seat, space, lanes, folds):
         for i in range(h, h_stop):
             level = subtract(so_far, load(running, U64(one_card[own + i])))
             level = subtract(level, load(running, U64(other_card[own + i])))
-            level = add(level, load(reach, U64(same[own + i]) * LANES))
-            met = met_by(table, own + i, everything, lanes)
-            worth = multiply_add(for_level, level, load(value, i * LANES))
-            store(value, i * LANES, multiply_add(for_met, met, worth))
-            if folds:
-                store(fold, i * LANES, multiply(for_fold, met))
+            store(value, i * LANES, multiply_add(for_level, level, load(value, i * LANES)))
         h, o = h_stop, o_stop
-    size = U64(table.size[seat, board])
+    if ties:
+        for_tie = load(chips, FOUR * LANES)
+        for i in range(h):
+            both = load(reach, U64(same[own + i]) * LANES)
+            store(value, i * LANES, multiply_add(for_tie, both, load(value, i * LANES)))
     clear_padding(table, board, seat, value)
-    scatter(size, value, lanes.rows, LANES, space)
-    if folds:
-        clear_padding(table, board, seat, fold)
-        scatter(size, fold, lanes.rows, LANES + LANES, space)
+    scatter(U64(table.size[seat, board]), value, lanes.rows, LANES, space)
 
 
 @part
 def ends(table, chunk, board, seat, space, lanes):
-    """Values of all nodes of a chunk where betting ends."""
+    """Values of all nodes of a chunk where betting ends: a lane for each showdown, with the fold beside it, and for
+    each other fold."""
     before = table.entry_node[table.chunk_entry[chunk]]
     stride, zero, waste = space.stride, space.rows * space.stride, (space.rows + 1) * space.stride
     rows, chips = lanes.rows, lanes.chips
+    shows, last = table.show_first[chunk], table.show_first[chunk + 1]
+    stop = last + table.fold_first[seat, chunk + 1] - table.fold_first[seat, chunk]
     width = 16
-    for begin in range(table.show_first[chunk], table.show_first[chunk + 1], width):
-        folds = False
+    for begin in range(shows, stop, width):
+        folds, ties = False, False
         for i in range(width):
-            if begin + i >= table.show_first[chunk + 1]:
-                rows[i], rows[width + i], rows[2 * width + i] = zero, waste, waste
-                continue
-            node = table.show_node[begin + i]
-            beside = table.show_fold[seat, begin + i]
-            win, tie, lose = table.pay[seat, node, 0], table.pay[seat, node, 1], table.pay[seat, node, 2]
-            rows[i] = (table.slot[1 - seat, node] - before) * stride
-            rows[width + i] = (node - before) * stride
-            rows[2 * width + i] = waste
-            chips[i], chips[width + i], chips[2 * width + i] = win - tie, tie - lose, lose
-            if beside >= 0:
+            rows[i], rows[width + i], rows[2 * width + i] = zero, waste, waste
+            at, node, fold = begin + i, np.int64(-1), np.int64(-1)
+            if at < last:
+                node = table.show_node[at]
+                fold = table.show_fold[seat, at]
+                win, tie, lose = table.pay[seat, node, 0], table.pay[seat, node, 1], table.pay[seat, node, 2]
+                rows[i] = (table.slot[1 - seat, node] - before) * stride
+                rows[width + i] = (node - before) * stride
+                chips[i], chips[width + i], chips[2 * width + i] = win - tie, tie - lose, lose / (win - lose)
+                chips[4 * width + i] = tie
+                ties = ties or tie != 0.0
+            elif at < stop:
+                fold = table.fold_node[table.fold_first[seat, chunk] + at - last]
+                rows[i] = (table.slot[1 - seat, fold] - before) * stride
+            if fold >= 0:
                 folds = True
-                rows[2 * width + i] = (beside - before) * stride
-                chips[3 * width + i] = table.pay[seat, beside, 0]
-        show_batch(table, board, seat, space, lanes, folds)
-    for begin in range(table.fold_first[seat, chunk], table.fold_first[seat, chunk + 1], width):
-        for i in range(width):
-            if begin + i >= table.fold_first[seat, chunk + 1]:
-                rows[i], rows[width + i] = zero, waste
-                continue
-            node = table.fold_node[begin + i]
-            rows[i] = (table.slot[1 - seat, node] - before) * stride
-            rows[width + i] = (node - before) * stride
-            chips[i] = table.pay[seat, node, 0]
-        fold_batch(table, board, seat, space, lanes)
+                rows[2 * width + i] = (fold - before) * stride
+                chips[3 * width + i] = table.pay[seat, fold, 0]
+        everything = gather(table, board, 1 - seat, space, lanes)
+        if begin < last:
+            show_values(table, board, seat, everything, space, lanes, ties)
+        if folds:
+            fold_values(table, board, seat, everything, space, lanes)

@@ -219,8 +219,9 @@ def share_alike(table, level, board, seat, space, lanes):
 
 
 @part
-def middle_board(table, level, board, above, learned, job, space, below, lanes, out, inner):
-    """A board that is neither the first nor the last. below: vectors of the last level; inner: values of its entries."""
+def middle_board(table, level, board, above, learned, job, crew, out):
+    """A board that is neither the first nor of the last level."""
+    space, below, lanes, inner = crew.space, crew.below, crew.lanes, crew.inner
     above_before = table.entry_node[table.level_entry[level - 1]]
     chunk = table.level_chunk[level]
     before = table.entry_node[table.level_entry[level]]
@@ -279,7 +280,7 @@ def walk(table, ranges, learned, job, crew):
         if levels == 2:
             last_board(table, 1, 1 + i, first, learned, job, below, lanes, crew.out[i])
         else:
-            middle_board(table, 1, 1 + i, first, learned, job, space, below, lanes, crew.out[i], crew.inner)
+            middle_board(table, 1, 1 + i, first, learned, job, crew, crew.out[i])
         i = claim(gate, thread, threads, i, pieces)
     meet(gate, threads)
     if thread == 0:
@@ -292,21 +293,45 @@ def walk(table, ranges, learned, job, crew):
     meet(gate, threads)
 
 
-@kernel
-def iterate(table, ranges, learned, rule, done, count, crew):
-    """So many iterations after those that are done. rule: alpha, gamma."""
-    for t in range(done + 1, done + count + 1):
-        power = float(t - 1) ** rule[0]
+@part
+def learn(table, ranges, learned, task, crew):
+    """So many iterations after those that are done."""
+    for t in range(task.done + 1, task.done + task.count + 1):
+        power = float(t - 1) ** task.alpha
         grow = power / (power + 1.0)
         for seat in range(2):
             plans = t - 1 if seat == 0 else t  # of the other, which seat 1 sees revised
-            decay = ((plans - 1.0) / plans) ** rule[1] if plans > 0 else 0.0
-            job = SpotJob(seat, True, plans > 0, False, False, grow, decay)
-            walk(table, ranges, learned, job, crew)
+            decay = ((plans - 1.0) / plans) ** task.gamma if plans > 0 else 0.0
+            walk(table, ranges, learned, SpotJob(seat, True, plans > 0, False, False, grow, decay), crew)
+
+
+@part
+def evaluate_on(table, ranges, learned, board, above, job, crew):
+    """Values of a seat at all entries of one board that is not the first; by one thread. above: the board above, for a
+    board of the third level; else -1. They are in `inner` then, else in the first row of `out`."""
+    start(table, ranges, job, crew.first)
+    down(table, 0, 0, learned, job, crew.first)
+    if above >= 0:
+        before, first_before = table.entry_node[table.level_entry[1]], table.entry_node[0]
+        for entry in range(table.level_entry[1], table.level_entry[2]):
+            enter(table, entry, above, before, crew.first, first_before, job, crew.space)
+        down(table, table.level_chunk[1], above, learned, job, crew.space)
+        last_board(table, 2, board, crew.space, learned, job, crew.below, crew.lanes, crew.inner)
+    elif table.level_board.shape[0] == 3:
+        last_board(table, 1, board, crew.first, learned, job, crew.below, crew.lanes, crew.out[0])
+    else:
+        middle_board(table, 1, board, crew.first, learned, job, crew, crew.out[0])
 
 
 @kernel
-def evaluate(table, ranges, learned, seat, best, crew):
-    """Values of a seat at the root, in row 0 of the first space, where both play their averages; best: the seat plays
-    its best response."""
-    walk(table, ranges, learned, SpotJob(seat, False, False, True, best, 0.0, 0.0), crew)
+def run(table, ranges, learned, task, crew):
+    """Iterations, or the values of a seat where both play their averages. One entry, since each would compile all of
+    the above again."""
+    if task.count:
+        learn(table, ranges, learned, task, crew)
+        return
+    job = SpotJob(task.seat, False, False, True, task.best, 0.0, 0.0)
+    if task.board:
+        evaluate_on(table, ranges, learned, task.board, task.above, job, crew)
+    else:  # values are in row 0 of the first space
+        walk(table, ranges, learned, job, crew)

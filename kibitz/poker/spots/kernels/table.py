@@ -50,10 +50,10 @@ class SpotTable(NamedTuple):
     size: np.ndarray  # int64[2, B]  with padding
     state_base: np.ndarray  # int64[2, B]
     hand_first: np.ndarray  # int64[2, B]
-    up: np.ndarray  # int64[H]  the hand's place in the list of the board above
-    card: np.ndarray  # int64[2, H]  times LANES
-    same: np.ndarray  # int64[H]  its place in the other's list, or the size of that list
-    alike: np.ndarray  # int64[H]  the first of the hands that differ by names of suits alone
+    up: np.ndarray  # uint16[H]  the hand's place in the list of the board above
+    card: np.ndarray  # uint16[2, H]  times LANES
+    same: np.ndarray  # uint16[H]  its place in the other's list, or the size of that list
+    alike: np.ndarray  # uint16[H]  the first of the hands that differ by names of suits alone
     merged: np.ndarray  # uint8[B]  whether any are
     tie_first: np.ndarray  # int64[B+1]  groups of hands of one strength, on the last level
     tie_stop: np.ndarray  # int64[2, T]  where a group ends in a list
@@ -83,7 +83,7 @@ class SpotLanes(NamedTuple):
     fold: np.ndarray
     running: np.ndarray  # sums by card, of the hands so far
     total: np.ndarray  # and of all
-    chips: np.ndarray  # four constants of each end
+    chips: np.ndarray  # five constants of each end
     rows: np.ndarray  # int64[3 * LANES]  where reach, value and value of a fold lie
 
 
@@ -97,6 +97,19 @@ class SpotJob(NamedTuple):
     best: bool  # the seat plays its best response
     grow: float  # what is left of regrets
     decay: float  # and of averages
+
+
+class SpotTask(NamedTuple):
+    """What is asked for: iterations, or values of a seat."""
+
+    done: int = 0
+    count: int = 0  # iterations; 0: values
+    alpha: float = 0.0  # of discounts: t^alpha / (t^alpha + 1)
+    gamma: float = 0.0  # plans weigh as t^gamma
+    seat: int = 0
+    best: bool = False  # the seat plays its best response
+    board: int = 0  # whose entries are asked for
+    above: int = -1
 
 
 class SpotCrew(NamedTuple):

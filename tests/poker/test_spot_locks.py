@@ -1,0 +1,113 @@
+"""Locked strategies of spots, and comparisons of solutions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kibitz
+from kibitz.cards.ranges import HANDS, parse_range
+from kibitz.core.errors import GameError
+from kibitz.evaluate import best_response
+from kibitz.poker.spots.locks import lock, lock_player, read_lock
+from kibitz.poker.spots.reading import spot
+from kibitz.poker.spots.saved import save_spot
+from kibitz.poker.spots.solving import solve_spot
+from kibitz.poker.spots.spot import betting_of
+from tests.poker.spot_game import SpotGame
+from tests.poker.test_spots import small
+
+QUESTION = {"board": "2c 2d 7h 8s Kc", "ranges": ["AhAc, 5c4c, QQ", "AdKd, JJ, TT"], "pot": 100, "stacks": 100}
+
+
+@pytest.mark.parametrize(("cards", "seat"), [(5, 0), (5, 1), (4, 1)])
+def test_against_a_locked_player_the_solution_is_the_exact_best_response(cards, seat):
+    question = small(cards, seed=4, bets="allin")
+    tree = betting_of(question)
+    rough = solve_spot(question, iterations=2, threads=1)
+    locked = lock_player(rough, ("OOP", "IP")[seat], tree)
+    answer = solve_spot(question, until=1e-7, locks=[locked], threads=1)
+    game = SpotGame(question)
+    profile = kibitz.profile_from(game, game.table(rough))
+    most = float(best_response(game, profile, 1 - seat)[0])
+    assert answer.gains.value[1 - seat] == pytest.approx(most, abs=1e-4)
+    assert answer.gains.best[1 - seat] == pytest.approx(most, abs=1e-5)
+    assert answer.gains.best[seat] == pytest.approx(answer.gains.value[seat], abs=1e-9)  # it can change nothing
+    for line in rough.lines():
+        if rough.at(line).turn == seat:
+            assert answer.at(line).strategy == pytest.approx(rough.at(line).strategy, abs=1e-6)
+
+
+def test_a_locked_node_stays_and_the_others_answer_it():
+    question = spot(**QUESTION, bets="allin", raises="none")
+    free = solve_spot(question, until=1e-4, threads=1)
+    never = solve_spot(question, until=1e-4, locks=["allin 100: fold = 100%"], threads=1)
+    assert np.allclose(never.at("allin").strategy[0, parse_range("AdKd").numbers], 1.0)
+    assert never.at().strategy[1, parse_range("5c4c").numbers] == pytest.approx(1.0, abs=1e-2)  # nobody calls a bluff
+    assert never.values[0] == pytest.approx(100, abs=0.1)
+    assert never.values[0] > free.values[0]
+    texts = ["allin: call = AdKd, JJ:0.5", "check: check=100%"]
+    mixed = solve_spot(question, until=1e-4, locks=texts, threads=1)
+    calls = mixed.at("allin").strategy[1]
+    assert calls[parse_range("AdKd").numbers] == pytest.approx(1.0) and calls[parse_range("JJ").numbers] == (
+        pytest.approx(0.5)) and calls[parse_range("TT").numbers] == pytest.approx(0.0)  # fmt: skip
+    assert mixed.at("check").frequencies == pytest.approx([1.0, 0.0])
+
+
+def test_locks_of_some_hands_and_after_any_card():
+    question = small(4, seed=5, bets="allin")
+    tree = betting_of(question)
+    hands = np.zeros(HANDS, bool)
+    hands[::2] = True
+    rows = np.array([0.25, 0.75])
+    answer = solve_spot(question, iterations=20, locks=[lock(tree, "check, check, *", rows, hands)], threads=1)
+    node = answer.at("check, check")
+    seen = 0
+    for card in node.cards:
+        river = node.after(kibitz.cards.names([card]))
+        inside = river.ranges[0] > 0
+        assert river.strategy[:, inside & hands] == pytest.approx(np.array([[0.25], [0.75]]).repeat(
+            int((inside & hands).sum()), axis=1), abs=1e-6)  # fmt: skip
+        seen += not np.allclose(river.strategy[0, inside & ~hands], 0.25, atol=0.01)
+    assert seen > 0
+    one = kibitz.cards.names([node.cards[0]])
+    answer = solve_spot(question, iterations=20, locks=[f"check, check, {one}: check = 10%"], threads=1)
+    there, other = answer.at(f"check, check, {one}"), answer.at("check, check").after(
+        kibitz.cards.names([node.cards[1]]))  # fmt: skip
+    assert there.frequencies[0] == pytest.approx(0.1) and other.frequencies[0] != pytest.approx(0.1, abs=1e-3)
+
+
+def test_a_saved_player_is_locked(tmp_path):
+    question = small(5, seed=6)
+    save_spot(solve_spot(question, iterations=5, threads=1), tmp_path / "a.spot")
+    locked = read_lock(f"IP = {tmp_path / 'a.spot'}", betting_of(question))
+    answer = solve_spot(question, iterations=50, locks=[locked], threads=1)
+    assert answer.gains.best[1] == pytest.approx(answer.gains.value[1], abs=1e-9)
+    with pytest.raises(GameError, match="another betting tree"):
+        read_lock(f"IP = {tmp_path / 'a.spot'}", betting_of(small(5, bets="10%")))
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "carets"),
+    [
+        ("check", "a lock reads", "     ^"),
+        ("chek: bet 50=10%", "not an action here", "^^^^"),
+        ("check: bet 51=10%", "not an action here", "       ^^^^^^"),
+        ("check: bet 50=AA, ZZ", "not a rank", "                  ^"),
+        ("check: bet 50=60%; allin=60%", "more than 100%", "      ^^^^^^^^^^^^^^^^^^^^^^"),
+        ("check: bet 50", "write ACTION = HANDS", "       ^^^^^^"),
+        ("check, check: check=10%", "nobody acts here", "            ^"),
+    ],
+)
+def test_mistakes_in_locks_are_pointed_at(text, words, carets):
+    with pytest.raises(GameError, match=words) as error:
+        read_lock(text, betting_of(spot(**QUESTION)))
+    assert str(error.value).splitlines()[-2:] == [f"    {text}", f"    {carets}"]
+
+
+def test_locks_that_are_no_probabilities():
+    tree = betting_of(spot(**QUESTION))
+    with pytest.raises(GameError, match="a row for each"):
+        lock(tree, "check", np.array([1.0]))
+    with pytest.raises(GameError, match="add up to 1"):
+        lock(tree, "check", np.array([1.0, 1.0, 0.0]))
