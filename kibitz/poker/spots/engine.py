@@ -81,11 +81,19 @@ def rows_of(kind: str, spot: Spot, tree: SpotTree, arrays: dict[str, NDArray[Any
     """Rows from the arrays that `packed` gave, which are checked."""
     if kind == FormRows.kind:
         return FormRows.unpacked(spot, tree, arrays)
+    if kind == "merged":
+        from kibitz.poker.spots.engine_cpu import MergedRows
+
+        return MergedRows.unpacked(spot, tree, arrays)
     raise ArtefactError(f"it has rows of a kind {kind!r:.40} that is not known here")
 
 
 def engine_of(spot: Spot, tree: SpotTree, threads: int | None = None) -> SpotEngine:
     """The fastest engine that can solve a spot."""
+    if spot.rake:
+        from kibitz.poker.spots.engine_cpu import MergedEngine
+
+        return MergedEngine(spot, tree, threads)
     return EndgameEngine(spot, tree, threads)
 
 
@@ -115,7 +123,7 @@ class EndgameEngine:
         from kibitz.forms.kernels.cfr import Rule
 
         if spot.rake:
-            raise GameError("rake is not supported yet")
+            raise GameError("locks and rake cannot be in one spot yet: leave one of them out")
         self.form = SpotForm(spot, tree)
         self.state = PokerCfrState(self.form, None)
         self.rule = Rule(ALPHA, ALPHA, GAMMA, 0.0, 0.0, 0.0, True)

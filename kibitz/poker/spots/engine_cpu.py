@@ -7,6 +7,7 @@ ends of betting are worked out sixteen at a time (`kernels/ends.py`).
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from kibitz.cards.boards import deck_of
 from kibitz.cards.ranges import HANDS
-from kibitz.core.errors import GameError
+from kibitz.core.errors import ArtefactError, GameError
 from kibitz.core.threads import together
 from kibitz.poker.exact.operator import aligned
 from kibitz.poker.spots.engine_boards import (
@@ -65,6 +66,15 @@ class SpotLayout:
         self.level = np.repeat(np.arange(self.levels), np.diff(self.level_board))
         self.rows = self.streets.actions[:, self.level] * self.lists.size  # [2, B]  numbers of a seat on a board
         self.state_base = self._bases()
+
+    @property
+    def mark(self) -> NDArray[np.uint16]:
+        """A fingerprint of where rows lie: files that have another one are refused."""
+        content = hashlib.sha256(np.ascontiguousarray(self.state_base, np.int64).tobytes())
+        content.update(np.array([board.cards for board in self.boards if len(board.cards) == 5], np.int64).tobytes())
+        content.update(np.ascontiguousarray(self.lists.number, np.int64).tobytes())
+        content.update(np.ascontiguousarray(self.streets.node, np.int64).tobytes())
+        return np.frombuffer(content.digest(), np.uint16)
 
     def stride(self, level: int) -> int:
         """Numbers of a vector over hands, on any board of a level."""
@@ -243,9 +253,28 @@ class MergedEngine:
 class MergedRows:
     """The average strategy by betting node and board, and what hands are worth there."""
 
+    kind = "merged"
+
     def __init__(self, layout: SpotLayout, state: SpotCfr) -> None:
         self.layout, self.state = layout, state
         self._values: dict[tuple[int, bool, int], Floats] = {}
+
+    def packed(self) -> dict[str, NDArray[np.uint16]]:
+        """The average as codes, and a fingerprint of its layout."""
+        average = self.state.learned.average
+        if average.dtype != np.uint16:
+            raise GameError("only 16-bit numbers are saved")
+        return {"average": average, "layout": self.layout.mark}
+
+    @classmethod
+    def unpacked(cls, spot: Spot, tree: SpotTree, arrays: dict[str, NDArray[Any]]) -> MergedRows:
+        layout = SpotLayout(spot, tree)
+        average, mark = arrays["average"], arrays["layout"]
+        if average.dtype != np.uint16 or average.shape != (layout.sequences,) or not np.array_equal(mark, layout.mark):
+            raise ArtefactError("its strategy has another layout than the spot")
+        state = SpotCfr(layout)
+        state.learned.average[:] = average
+        return cls(layout, state)
 
     def root_values(self, seat: int, node: int, board: Sequence[int], best: bool) -> Floats:
         layout, arrays = self.layout, self.layout.streets.arrays
