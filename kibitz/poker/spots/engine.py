@@ -107,7 +107,7 @@ class EndgameEngine:
         from kibitz.forms.kernels.cfr import Rule
 
         if spot.rake:
-            raise GameError("rake is not supported yet")
+            raise GameError("locks and rake cannot be in one spot yet: leave one of them out")
         self.form = SpotForm(spot, tree)
         self.state = PokerCfrState(self.form, None)
         self.rule = Rule(ALPHA, ALPHA, GAMMA, 0.0, 0.0, 0.0, True)
