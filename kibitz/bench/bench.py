@@ -42,6 +42,7 @@ SPECS = {
 ALONE = ("threads", *results.ALONE)  # figures without peers, or with peers of their own
 FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
 GPU = "gpu"  # likewise: it needs one
+SPOTS = "spots"  # likewise: its peer is a program of its own
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
 GAMES_OF = {
@@ -242,13 +243,19 @@ def bench(
     say = say or partial(print, flush=True)
     show = show or (lambda lines: say("\n".join(lines)))
     figures = [f for f in peers.FIGURES if only is None or only == f]
-    if only is not None and only not in (*peers.FIGURES, *ALONE, FULL, GPU):
-        raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE, FULL, GPU))}")
+    if only is not None and only not in (*peers.FIGURES, *ALONE, FULL, GPU, SPOTS):
+        raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE, FULL, GPU, SPOTS))}")
     if only == GPU:
         from kibitz.bench.bench_gpu import bench_gpu, gpu_markdown
 
         measured = bench_gpu(2.0 if quick else 10 * seconds, out, say)
         show(gpu_markdown(measured))
+        return measured
+    if only == SPOTS:
+        from kibitz.bench.bench_spots import bench_spots, spots_markdown
+
+        measured = bench_spots(quick, out, say)
+        show(spots_markdown(measured))
         return measured
     if only == FULL:
         from kibitz.bench.toepen_full import bench_full

@@ -19,7 +19,7 @@ from kibitz.poker.spots.spot import Spot, betting_of, in_deck, live, meeting, me
 
 DECKS = {"Tc Qd Kd": (5, 3), "Tc Qd Kd As": (6, 4), "Tc Qd Kd As Ac": (13, 4)}
 CARDS = hand_cards()
-ALPHA = 1.5
+ALPHA, LEAST = 1.5, 2.0**-32
 
 
 def spot_of(board, ranges=None, deck=None, bets="50%, allin", pot=20.0, stack=45.0, **options):
@@ -53,6 +53,7 @@ class Naive:
         self.deck = [card for card in range(52) if card // 4 >= 13 - spot.deck[0] and card % 4 < spot.deck[1]]
         self.apart = ~(self.cards[:, None, :, None] == self.cards[None, :, None, :]).any(axis=(2, 3))
         self.regret, self.average, self.shows = {}, {}, {}
+        self.chips = np.abs(tree.pays).max()  # the most that is paid counts as 1
         self.children = [tree.children(node) for node in range(len(tree))]
 
     def showdown(self, board):
@@ -75,20 +76,21 @@ class Naive:
                 total += alive * self.walk(seat, children[0], (*board, card), reach * alive, mode, t)
             return total / (len(left) - 4)
         if not children:
-            win, tie, lose = self.tree.pays[node, seat]
+            win, tie, lose = self.tree.pays[node, seat] / self.chips
             if self.tree.betting.folded[node].any():
                 return win * (self.apart @ reach)
             sign = self.showdown(tuple(board))
             return (np.where(sign > 0, win, np.where(sign < 0, lose, tie)) * self.apart) @ reach
         key, width = (node, board), len(children)
-        weights = (self.regret if mode == "learn" else self.average).get(key, np.zeros((width, len(self.hands))))
-        total = weights.sum(axis=0)
-        rows = np.where(total > 0, weights / np.where(total > 0, total, 1.0), 1.0 / width)
+        least = np.full((width, len(self.hands)), LEAST)  # no number is smaller: what is not reached is nearly not
+        weights = (self.regret if mode == "learn" else self.average).get(key, least)
+        rows = weights / weights.sum(axis=0)
         if turn != seat:
             plans = rows * reach
             k = t - 1 if seat == 0 else t
             if mode == "learn" and k > 0:
-                self.average[key] = self.average.get(key, 0.0) * ((k - 1) / k) ** GAMMA + plans
+                before = self.average.get(key, least) * ((k - 1) / k) ** GAMMA
+                self.average[key] = np.maximum(before + plans, LEAST)
             return sum(self.walk(seat, child, board, plan, mode, t)
                        for child, plan in zip(children, plans, strict=True))  # fmt: skip
         values = np.stack([self.walk(seat, child, board, reach, mode, t) for child in children])
@@ -97,12 +99,12 @@ class Naive:
         mean = (rows * values).sum(axis=0)
         if mode == "learn":
             power = (t - 1) ** ALPHA
-            self.regret[key] = np.maximum(weights * (power / (power + 1)) + values - mean, 0.0)
+            self.regret[key] = np.maximum(weights * (power / (power + 1)) + values - mean, LEAST)
         return mean
 
     def root(self, seat, mode, t=0):
         """[1326]  values at the root."""
-        return self.spread(self.walk(seat, 0, self.spot.board, self.ranges[1 - seat], mode, t))
+        return self.chips * self.spread(self.walk(seat, 0, self.spot.board, self.ranges[1 - seat], mode, t))
 
     def spread(self, numbers):
         """[..., hands] -> [..., 1326]"""
@@ -123,7 +125,7 @@ def boards_of(spot, tree, node, random, count=3):
 def test_iterations_are_those_of_the_definition(board, rake):
     random = np.random.default_rng(1)
     deck = {3: (4, 3), 4: (5, 3), 5: (13, 4)}[len(board.split())]
-    board = board if len(deck) and len(board.split()) == 5 else board.replace("Tc", "Jc").replace("As", "Ah")
+    board = board if len(board.split()) == 5 else board.replace("Tc", "Jc").replace("As", "Ah")
     options = {"bets": "50%", "stack": 20.0} if len(board.split()) == 3 else {}
     spot = spot_of(board, uneven(random, 0.5), deck, rake=rake, **options)
     tree = betting_of(spot)
@@ -133,14 +135,16 @@ def test_iterations_are_those_of_the_definition(board, rake):
             naive.root(seat, "learn", t)
     state.iterate(0, 2, 2)
     state.iterate(2, 1, 1)
-    answer = MergedRows(state.layout, state)
+    answer, compared = MergedRows(state.layout, state), 0
     for node in np.flatnonzero(tree.betting.turn >= 0)[::7].tolist():
         seat = int(tree.betting.turn[node])
         for cards in boards_of(spot, tree, node, random):
             weights = naive.spread(naive.average[node, cards])
             live_hands = np.flatnonzero((spot.ranges[seat] > 0) & (weights.sum(axis=0) > 1e-4) & ~met(cards))
             expected = weights[:, live_hands] / weights[:, live_hands].sum(axis=0)
-            assert len(live_hands) and np.allclose(answer.rows(node, cards)[:, live_hands], expected, atol=1e-6)
+            assert np.allclose(answer.rows(node, cards)[:, live_hands], expected, atol=1e-6)
+            compared += len(live_hands)
+    assert compared > 100
     for seat in (0, 1):
         hands = state.layout.hands(seat, 0)
         for best in (True, False):
@@ -156,10 +160,10 @@ def merged_and_not(spot, kind, work, iterations=5):
     return tree, *states
 
 
-@pytest.mark.parametrize("board", ["Tc Qd Kd", "Tc Qc Kc", "Tc Qd Kh Ac"])
+@pytest.mark.parametrize("board", ["Tc Qd Kd", "Tc Qc Kc", "Tc Qd Kd Ac"])
 def test_merged_suits_change_nothing(board):
     random = np.random.default_rng(2)
-    deck = {"Tc Qd Kh Ac": (6, 4)}.get(board, (5, 4))
+    deck = {"Tc Qd Kd Ac": (6, 4)}.get(board, (5, 4))
     spot = spot_of(board, class_ranges(random), deck, bets="allin")
     tree, merged, plain = merged_and_not(spot, np.float64, np.float64)
     assert merged.layout.sequences < plain.layout.sequences
@@ -196,7 +200,7 @@ def test_codes_are_near_the_numbers_and_small_ones_are_nothing():
     random = np.random.default_rng(3)
     spot = spot_of("Tc Qd Kd As Ac", uneven(random), bets="allin")
     tree = betting_of(spot)
-    states = [SpotCfr(SpotLayout(spot, tree), kind) for kind in (np.uint16, np.float32)]
+    states = [SpotCfr(SpotLayout(spot, tree)), SpotCfr(SpotLayout(spot, tree), np.float64, np.float64)]
     for state in states:
         state.iterate(0, 1, 1)
     codes, plain = (decoded(state.learned.regret) for state in states)
@@ -206,12 +210,13 @@ def test_codes_are_near_the_numbers_and_small_ones_are_nothing():
 
 
 @pytest.mark.parametrize("board", ["Tc Qd Kd As", "Tc Qd Kd As Ac"])
-def test_sixteen_bits_come_as_near_as_thirty_two(board):
+def test_sixteen_bits_come_as_near_as_sixty_four(board):
     spot = spot_of(board, uneven(np.random.default_rng(4)), (13, 4))
     tree = betting_of(spot)
     gains = []
-    for kind in (np.uint16, np.float32):
-        engine = MergedEngine(spot, tree, 2, kind)
+    for state in (SpotCfr(SpotLayout(spot, tree)), SpotCfr(SpotLayout(spot, tree), np.float64, np.float64)):
+        engine = MergedEngine(spot, tree, 2)
+        engine.state = state
         engine.iterate(0, 150)
         gains.append(engine.gains())
     both = sum(gain.exploitability for gain in gains)
@@ -257,7 +262,7 @@ def test_values_where_a_street_begins(board):
     board = board.replace("Tc", "Jc") if deck[0] < 6 else board
     spot = spot_of(board, class_ranges(random) * 0.5, deck, bets="50%", stack=30.0)
     tree = betting_of(spot)
-    engine = MergedEngine(spot, tree, 1, np.float32)
+    engine = MergedEngine(spot, tree, 1)
     engine.iterate(0, 3)
     answer = engine.answer()
     roots = [0] + [child for node in np.flatnonzero(tree.betting.turn == CHANCE) for child in tree.children(node)]
@@ -280,7 +285,7 @@ def test_values_where_a_street_begins(board):
                 naive.average = Answers(answer, naive.hands)
                 for best in (True, False):
                     expected = naive.walk(seat, node, cards, reach[naive.hands], "best" if best else "mean")
-                    expected = naive.spread(expected)
+                    expected = naive.chips * naive.spread(expected)
                     hands = np.flatnonzero((live(spot)[seat] > 0) & ~met(cards))
                     values = answer.root_values(seat, node, cards, best)
                     assert np.allclose(values[hands], expected[hands], atol=2e-4 * spot.pot)
@@ -293,7 +298,7 @@ class Answers:
         self.answer, self.hands = answer, hands
 
     def get(self, key, _):
-        return self.answer.rows(*key)[:, self.hands]
+        return np.maximum(self.answer.rows(*key)[:, self.hands], LEAST)  # dead hands have none
 
 
 def test_locked_nodes_keep_their_strategy():
@@ -301,11 +306,11 @@ def test_locked_nodes_keep_their_strategy():
     spot = spot_of("Tc Qd Kd As Ac", uneven(random))
     tree = betting_of(spot)
     layout = SpotLayout(spot, tree)
-    state = SpotCfr(layout, np.float32)
+    state = SpotCfr(layout, np.float64, np.float64)
     (node,) = (int(layout.streets.number[0]),)
     layout.table.locked[node] = 1
     size, width = int(layout.lists.size[0, 0]), int(layout.table.width[node])
-    weights = random.random((width, size)).astype(np.float32)
+    weights = random.random((width, size))
     state.learned.average[: width * size] = weights.ravel()
     before = state.learned.average[: width * size].copy()
     state.iterate(0, 200, 1)

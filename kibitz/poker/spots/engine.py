@@ -11,7 +11,7 @@ chance: divided by the weight of the hands that a hand meets there, it is chips.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,23 +22,13 @@ from kibitz.poker.endgames.subgame import NO_LIMIT_ON_BYTES, Endgame, Left
 from kibitz.poker.exact.cfr_state import PokerCfrState
 from kibitz.poker.exact.deal import deal_on
 from kibitz.poker.exact.form import PokerForm
+from kibitz.poker.spots.engine_cpu import MergedEngine, MergedRows
+from kibitz.poker.spots.engine_gains import Gains
 from kibitz.poker.spots.spot import Spot, SpotTree, live
 
 Floats = NDArray[np.float64]
 ALPHA, GAMMA = 1.5, 4.0  # of dcfr+
 MOST_CODE = 65535  # of a probability in 16 bits
-
-
-class Gains(NamedTuple):
-    """What a pair of strategies is worth, in chips a hand, from the middle: half of the pot is 0."""
-
-    value: Floats  # [2]  what each player wins
-    best: Floats  # [2]  what it wins at most against the other's strategy
-
-    @property
-    def exploitability(self) -> float:
-        """The mean of what both can still gain, in chips, as postflop-solver counts it."""
-        return float((self.best - self.value).sum()) / 2
 
 
 class SolvedRows(Protocol):
@@ -81,20 +71,14 @@ def rows_of(kind: str, spot: Spot, tree: SpotTree, arrays: dict[str, NDArray[Any
     """Rows from the arrays that `packed` gave, which are checked."""
     if kind == FormRows.kind:
         return FormRows.unpacked(spot, tree, arrays)
-    if kind == "merged":
-        from kibitz.poker.spots.engine_cpu import MergedRows
-
+    if kind == MergedRows.kind:
         return MergedRows.unpacked(spot, tree, arrays)
     raise ArtefactError(f"it has rows of a kind {kind!r:.40} that is not known here")
 
 
 def engine_of(spot: Spot, tree: SpotTree, threads: int | None = None) -> SpotEngine:
     """The fastest engine that can solve a spot."""
-    if spot.rake:
-        from kibitz.poker.spots.engine_cpu import MergedEngine
-
-        return MergedEngine(spot, tree, threads)
-    return EndgameEngine(spot, tree, threads)
+    return MergedEngine(spot, tree, threads)
 
 
 class SpotForm(Endgame):

@@ -67,6 +67,29 @@ def boards_below(board: SpotBoard, number: int, deck: Sequence[int]) -> list[Spo
     return below
 
 
+def all_boards(board: Sequence[int], ranges: Floats, deck: Sequence[int], suits: int) -> tuple[list[SpotBoard], Ints]:
+    """(the boards of all streets that are left, street by street; where each street begins). suits: 1 merges none."""
+    renamings = symmetries(board, ranges, suits) if suits > 1 else ((0, 1, 2, 3),)
+    boards, begins = [SpotBoard(tuple(board), -1, 1.0, renamings)], [0, 1]
+    for _ in range(5 - len(board)):
+        for number in range(*begins[-2:]):
+            boards += boards_below(boards[number], number, deck)
+        begins.append(len(boards))
+    return boards, np.array(begins)
+
+
+def hands_on(boards: list[SpotBoard], ranges: Floats) -> Ints:
+    """[2, boards]  hands of each range that a board leaves, padded."""
+    cards, counts = hand_cards(), np.zeros((2, len(boards)), np.int64)
+    for seat, weights in enumerate(ranges):
+        live = np.zeros((52, 52), np.int64)
+        live[cards[:, 0], cards[:, 1]] = live[cards[:, 1], cards[:, 0]] = weights > 0
+        for number, board in enumerate(boards):
+            some = list(board.cards)
+            counts[seat, number] = _padded((live.sum() - 2 * live[some].sum() + live[np.ix_(some, some)].sum()) // 2)
+    return counts
+
+
 class HandLists(NamedTuple):
     """Hands of both seats on all boards, as in `SpotTable`."""
 

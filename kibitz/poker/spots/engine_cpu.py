@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +23,14 @@ from kibitz.poker.exact.operator import aligned
 from kibitz.poker.spots.engine_boards import (
     LANES,
     HandLists,
-    SpotBoard,
-    boards_below,
+    all_boards,
     hand_lists,
     renamed,
     renamed_hands,
-    symmetries,
 )
+from kibitz.poker.spots.engine_gains import Gains
 from kibitz.poker.spots.engine_streets import Streets, streets_of
 from kibitz.poker.spots.spot import Spot, SpotTree, live, meeting
-
-if TYPE_CHECKING:
-    from kibitz.poker.spots.engine import Gains
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -49,20 +45,17 @@ class SpotLayout:
         self.levels = 3 - spot.street
         ranges = live(spot)
         self.ranges = ranges / ranges.max(axis=1, keepdims=True)
-        suits = symmetries(spot.board, self.ranges, spot.deck[1]) if merge else ((0, 1, 2, 3),)
         deck = [int(card) for card in deck_of(*spot.deck)]
-        self.boards = [SpotBoard(tuple(spot.board), -1, 1.0, suits)]
-        self.level_board, self.board_child = [0, 1], []
-        for _ in range(1, self.levels):
-            for number in range(*self.level_board[-2:]):
-                self.board_child.append(len(self.boards))
-                self.boards += boards_below(self.boards[number], number, deck)
-            self.level_board.append(len(self.boards))
-        self.board_child += [len(self.boards)] * (len(self.boards) + 1 - len(self.board_child))
+        self.boards, begins = all_boards(spot.board, self.ranges, deck, spot.deck[1] if merge else 1)
+        self.level_board = begins.tolist()
+        above = np.array([board.above for board in self.boards])
+        # Boards follow those above them in order, so the first below a board is where its number is first named.
+        self.board_child = np.searchsorted(above, np.arange(len(self.boards) + 1)).tolist()
         self.lists: HandLists = hand_lists(self.boards, self.ranges, 5)
         # The most that an end pays is 1: whatever the chips are, numbers are in the range of codes.
         self.chips = float(np.abs(tree.pays).max())
-        self.streets: Streets = streets_of(tree.betting, tree.pays / self.chips, self.levels, self.stride(self.levels - 1))
+        last = self.stride(self.levels - 1)
+        self.streets: Streets = streets_of(tree.betting, tree.pays / self.chips, self.levels, last)
         self.level = np.repeat(np.arange(self.levels), np.diff(self.level_board))
         self.rows = self.streets.actions[:, self.level] * self.lists.size  # [2, B]  numbers of a seat on a board
         self.state_base = self._bases()
@@ -134,13 +127,18 @@ class SpotLayout:
 class SpotCfr:
     """The state of CFR on a spot."""
 
-    def __init__(self, layout: SpotLayout, kind: type[Any] = np.uint16, work: type[Any] = np.float32) -> None:
-        """kind: of regrets and averages, uint16 for codes or a float; work: of everything else."""
+    def __init__(
+        self, layout: SpotLayout, kind: type[Any] = np.uint16, work: type[Any] = np.float32,
+        average: NDArray[np.uint16] | None = None,
+    ) -> None:  # fmt: skip
+        """kind: of regrets and averages, uint16 for codes or a float; work: of everything else. average: of a run that
+        is over; it has no regrets."""
         from kibitz.poker.spots.kernels.codes import LEAST
         from kibitz.poker.spots.kernels.table import SpotLearned
 
         self.layout, self.work = layout, work
-        self.learned = SpotLearned(aligned(layout.sequences, kind), aligned(layout.sequences, kind))
+        regret = aligned(0 if average is not None else layout.sequences, kind)
+        self.learned = SpotLearned(regret, aligned(layout.sequences, kind) if average is None else average)
         if kind is not np.uint16:  # whose code 0 it is
             for numbers in self.learned:
                 numbers[:] = LEAST
@@ -163,7 +161,7 @@ class SpotCfr:
         return crews[0]
 
     def values(self, seat: int, best: bool, threads: int) -> Floats:
-        """[hands of the seat]  what each hand is worth against the other's average, in chips times the other's range."""
+        """[hands of the seat]  what each is worth against the other's average, in chips times the other's range."""
         layout, crew = self.layout, self._run(threads, seat=seat, best=best)
         count = int(layout.lists.count[seat, 0])
         return np.asarray(crew.first.value[:count].astype(np.float64) * layout.chips)
@@ -221,19 +219,17 @@ class SpotCfr:
 class MergedEngine:
     """dcfr+ on a spot."""
 
-    def __init__(self, spot: Spot, tree: SpotTree, threads: int | None = None, kind: type[Any] = np.uint16) -> None:
+    def __init__(self, spot: Spot, tree: SpotTree, threads: int | None = None) -> None:
         from kibitz.core.resources import cores
 
         self.layout = SpotLayout(spot, tree)
-        self.state = SpotCfr(self.layout, kind)
+        self.state = SpotCfr(self.layout)
         self.threads = cores() if threads is None else threads
 
     def iterate(self, done: int, count: int) -> None:
         self.state.iterate(done, count, self.threads)
 
     def gains(self) -> Gains:
-        from kibitz.poker.spots.engine import Gains
-
         layout, both = self.layout, np.zeros((2, 2))
         mass = float(layout.ranges[0] @ meeting(layout.ranges[1]))
         even = bool(np.allclose(layout.tree.pays[:, 0, ::-1], -layout.tree.pays[:, 1]))  # one wins what the other loses
@@ -247,7 +243,7 @@ class MergedEngine:
         return Gains(both[0], both[1])
 
     def answer(self) -> MergedRows:
-        return MergedRows(self.layout, self.state)
+        return MergedRows(self.layout, SpotCfr(self.layout, average=self.state.learned.average))
 
 
 class MergedRows:
@@ -272,9 +268,9 @@ class MergedRows:
         average, mark = arrays["average"], arrays["layout"]
         if average.dtype != np.uint16 or average.shape != (layout.sequences,) or not np.array_equal(mark, layout.mark):
             raise ArtefactError("its strategy has another layout than the spot")
-        state = SpotCfr(layout)
-        state.learned.average[:] = average
-        return cls(layout, state)
+        codes = aligned(layout.sequences, np.uint16)  # arrays of files may be read alone, and kernels know no others
+        codes[:] = average
+        return cls(layout, SpotCfr(layout, average=codes))
 
     def root_values(self, seat: int, node: int, board: Sequence[int], best: bool) -> Floats:
         layout, arrays = self.layout, self.layout.streets.arrays

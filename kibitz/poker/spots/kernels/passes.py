@@ -219,8 +219,9 @@ def share_alike(table, level, board, seat, space, lanes):
 
 
 @part
-def middle_board(table, level, board, above, learned, job, space, below, lanes, out, inner):
-    """A board that is neither the first nor the last. below: vectors of the last level; inner: values of its entries."""
+def middle_board(table, level, board, above, learned, job, crew, out):
+    """A board that is neither the first nor of the last level."""
+    space, below, lanes, inner = crew.space, crew.below, crew.lanes, crew.inner
     above_before = table.entry_node[table.level_entry[level - 1]]
     chunk = table.level_chunk[level]
     before = table.entry_node[table.level_entry[level]]
@@ -279,7 +280,7 @@ def walk(table, ranges, learned, job, crew):
         if levels == 2:
             last_board(table, 1, 1 + i, first, learned, job, below, lanes, crew.out[i])
         else:
-            middle_board(table, 1, 1 + i, first, learned, job, space, below, lanes, crew.out[i], crew.inner)
+            middle_board(table, 1, 1 + i, first, learned, job, crew, crew.out[i])
         i = claim(gate, thread, threads, i, pieces)
     meet(gate, threads)
     if thread == 0:
@@ -319,8 +320,7 @@ def evaluate_on(table, ranges, learned, board, above, job, crew):
     elif table.level_board.shape[0] == 3:
         last_board(table, 1, board, crew.first, learned, job, crew.below, crew.lanes, crew.out[0])
     else:
-        middle_board(table, 1, board, crew.first, learned, job, crew.space, crew.below, crew.lanes, crew.out[0],
-                     crew.inner)  # fmt: skip
+        middle_board(table, 1, board, crew.first, learned, job, crew, crew.out[0])
 
 
 @kernel

@@ -1,0 +1,237 @@
+"""Post-flop spots beside postflop-solver, for `kibitz bench --only spots`.
+
+The same games in the same run, alternately, on two cores. The other program is tests/peers/postflop_peer.rs, built with
+that crate; $KIBITZ_POSTFLOP_SOLVER is its path. Without it kibitz is measured alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kibitz.bench.bench_threads import on_two_cores
+from kibitz.bench.verdicts import machine
+from kibitz.core import store
+from kibitz.core.errors import KibitzError
+from kibitz.report.tables import section
+
+PROGRAM = "KIBITZ_POSTFLOP_SOLVER"
+DATA = Path(__file__).parents[2] / "docs" / "spots.json"
+PAGE = DATA.with_suffix(".md")
+TARGET = 0.005  # of the pot
+GOAL, GOAL_THREADS = 2.0, 1.7
+ROUNDS = 3  # of which the fastest counts
+STEPS, LONG = 10, 2  # iterations that are timed, and in spots that are not solved to the target
+TWO, ONE, PEER = "kibitz, 2 threads", "kibitz, 1 thread", "postflop-solver, 2 threads"
+MANY = "22+, A2s+, K5s+, Q8s+, J8s+, T7s+, 96s+, 85s+, 75s+, 64s+, 54s, A5o+, K9o+, QTo+, JTo"
+FEW = "77+, A9s+, KTs+, QTs+, JTs, T9s, 98s, ATo+, KQo"
+HEAD = """# Post-flop spots beside postflop-solver
+
+This page is generated from docs/spots.json, which `kibitz bench --only spots --out docs/spots.json` writes.
+postflop-solver (Rust) is the fastest open solver of such spots. Its program for this benchmark is
+tests/peers/postflop_peer.rs: put that file into a new crate that depends on `postflop-solver` (its default features, or
+`rayon` alone), build it with `cargo build --release` and `RUSTFLAGS="-C target-cpu=native"`, and give its path as
+KIBITZ_POSTFLOP_SOLVER.
+"""
+
+
+class BenchSpot(NamedTuple):
+    """A spot of the benchmark. Bets and raises have the same sizes on all streets."""
+
+    name: str
+    board: str
+    ranges: tuple[str, str]
+    pot: int
+    stack: int
+    sizes: str
+    solved: bool = True  # else iterations are timed alone
+
+
+SPOTS = (
+    BenchSpot("river, all hands", "Td 9d 6h Qc 2c", ("random", "random"), 200, 900, "60%, allin"),
+    BenchSpot("river, all hands, three sizes", "Td 9d 6h Qc 2c", ("random", "random"), 200, 900, "50%, 100%, allin"),
+    BenchSpot("river, narrow ranges", "Ks 8h 4d 3c 9s", (FEW, MANY), 60, 300, "33%, 75%, allin"),
+    BenchSpot("river, small pot", "Ks 8h 4d 3c 9s", (MANY, MANY), 20, 500, "50%, 100%"),
+    BenchSpot("turn, all hands", "Td 9d 6h Qc", ("random", "random"), 200, 900, "60%, allin"),
+    BenchSpot("turn, narrow ranges", "Ks 8h 4d 3c", (FEW, MANY), 60, 300, "50%, allin"),
+    BenchSpot("turn, one suit", "Ks 8s 4s 3d", (MANY, MANY), 60, 300, "75%"),
+    BenchSpot("flop, narrow ranges", "Ks 8h 4d", (FEW, FEW), 60, 120, "75%"),
+    BenchSpot("flop, two suits", "Td 9d 6h", (FEW, MANY), 100, 150, "60%"),
+    BenchSpot("flop, all hands", "Td 9d 6h", ("random", "random"), 200, 900, "60%, allin", False),
+)  # fmt: skip
+QUICK = (SPOTS[2],)
+
+
+def spot_of(of: BenchSpot) -> Any:
+    """The spot as kibitz solves it."""
+    from kibitz.cards import parse, parse_range
+    from kibitz.poker.spots.sizes import SizeList, sizes_of
+    from kibitz.poker.spots.spot import Spot
+
+    sizes = SizeList(sizes_of(of.sizes), sizes_of(of.sizes, True))
+    ranges = np.stack([parse_range(text).weights for text in of.ranges])
+    return Spot(tuple(parse(of.board).tolist()), ranges, of.pot, (of.stack, of.stack), ((sizes, sizes),) * 3)
+
+
+def ours(of: BenchSpot, threads: int, steps: int) -> dict[str, Any]:
+    """Seconds to the target with all that comes before, and of an iteration."""
+    from kibitz.poker.spots.engine import engine_of
+    from kibitz.poker.spots.solving import solve
+    from kibitz.poker.spots.spot import betting_of
+
+    spot = spot_of(of)
+    tree = betting_of(spot)
+    began = time.perf_counter()
+    engine: Any = engine_of(spot, tree, threads)
+    built = time.perf_counter() - began
+    engine.iterate(0, 1)
+    began = time.perf_counter()
+    engine.iterate(1, steps)
+    result = {"iteration": (time.perf_counter() - began) / steps, "bytes": engine.state.nbytes, "built": built}
+    del engine
+    if of.solved:
+        answer = solve(spot, until=TARGET, threads=threads)
+        result |= {"seconds": answer.seconds, "iterations": answer.iterations,
+                   "exploitability": answer.exploitability, "value": float(answer.gains.value[0]) + of.pot / 2,
+                   "gap": 2 * answer.exploitability * of.pot}  # fmt: skip
+    return result
+
+
+def theirs(program: str, of: BenchSpot, threads: int, steps: int) -> dict[str, Any]:
+    """The same of postflop-solver."""
+    with tempfile.TemporaryDirectory() as folder:
+        spot = spot_of(of)
+        # Its hands are in order of the lower card, then of the higher one.
+        order = [high * (high - 1) // 2 + low for low in range(52) for high in range(low + 1, 52)]
+        for name, weights in zip(("oop", "ip"), spot.ranges, strict=True):
+            Path(folder, name).write_text(" ".join(map(str, weights[order])))
+        sizes = of.sizes.replace("allin", "a").replace(" ", "")
+        words = [program, f"board={of.board.replace(' ', '')}", f"oop={folder}/oop", f"ip={folder}/ip", f"pot={of.pot}",
+                 f"stack={of.stack}", f"bets={sizes}", f"raises={sizes}", f"target={TARGET}"]  # fmt: skip
+        timed = _asked([*words, f"iterations={steps}", "fixed=1"], threads)
+        result = {"iteration": timed["seconds"] / steps, "bytes": timed["bytes"], "built": timed["build_seconds"]}
+        if of.solved:
+            whole = _asked(words, threads)
+            result |= {"seconds": whole["seconds"] + whole["build_seconds"], "iterations": whole["iterations"],
+                       "exploitability": whole["exploitability"], "value": whole["ev"],
+                       "gap": 2 * whole["exploitability"] * of.pot}  # fmt: skip
+        return result
+
+
+def _asked(words: list[str], threads: int) -> Any:
+    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "RAYON_NUM_THREADS": str(threads)})
+    if done.returncode:
+        raise KibitzError(f"{PROGRAM}: {words[0]} failed: {done.stderr.strip()[-200:]}")
+    return json.loads(done.stdout)
+
+
+def bench_spots(quick: bool, out: str | Path | None, say: Callable[[str], None]) -> dict[str, Any]:
+    """Measure all spots; returns what the JSON file holds."""
+    program = os.environ.get(PROGRAM)
+    result: dict[str, Any] = {"machine": machine(), "target": TARGET, "rows": []}
+    with on_two_cores():
+        for of in QUICK if quick else SPOTS:
+            steps = STEPS if of.solved else LONG
+            ways: dict[str, Callable[[], dict[str, Any]]] = {
+                TWO: partial(ours, of, 2, steps), ONE: partial(ours, of, 1, steps)}  # fmt: skip
+            if program:
+                ways[PEER] = partial(theirs, program, of, 2, steps)
+            ways[TWO]()  # compiles, and fills caches
+            runs: dict[str, list[dict[str, Any]]] = {name: [] for name in ways}
+            for _ in range(1 if quick or not of.solved else ROUNDS):
+                for name, measure in ways.items():
+                    runs[name].append(measure())
+            best = {name: _best(each) for name, each in runs.items()}
+            result["rows"].append({"spot": of._asdict(), "measured": best})
+            say(f"{of.name}: {_line(result['rows'][-1])}")
+            if out is not None:
+                store.write_text(out, json.dumps(result, indent=1, allow_nan=False) + "\n")
+    return result
+
+
+def _best(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The last run, with the fastest time of each kind."""
+    return runs[-1] | {name: min(run[name] for run in runs) for name in ("iteration", "built", "seconds")
+                       if name in runs[-1]}  # fmt: skip
+
+
+def _line(row: dict[str, Any]) -> str:
+    each = row["measured"]
+    return "; ".join(f"{name} {1e3 * of['iteration']:.2f} ms an iteration" + (
+        f", {of['seconds']:.3f} s" if "seconds" in of else "") for name, of in each.items())  # fmt: skip
+
+
+def spots_markdown(result: dict[str, Any]) -> list[str]:
+    """The tables."""
+    times, sizes = [], []
+    for row in result["rows"]:
+        name, each = row["spot"]["name"], row["measured"]
+        two, one, peer = (each.get(way) for way in (TWO, ONE, PEER))
+        ratio = peer["seconds"] / two["seconds"] if peer and "seconds" in two else None
+        times.append("| " + " | ".join([
+            name, _seconds(two), _seconds(peer), _ratio(ratio), f"{1e3 * two['iteration']:.2f}",
+            f"{1e3 * peer['iteration']:.2f}" if peer else "-",
+            _ratio(peer["iteration"] / two["iteration"] if peer else None),
+            _ratio(one["iteration"] / two["iteration"]),
+        ]) + " |")  # fmt: skip
+        sizes.append("| " + " | ".join([
+            name, f"{two['bytes'] / 1e6:,.1f}", f"{peer['bytes'] / 1e6:,.1f}" if peer else "-", _value(two),
+            _value(peer), _agree(two, peer),
+        ]) + " |")  # fmt: skip
+    spots = [f"| {of['name']} | {of['board']} | {of['ranges'][0]} | {of['ranges'][1]} | {of['pot']} | {of['stack']} | "
+             f"{of['sizes']} |" for of in (row["spot"] for row in result["rows"])]  # fmt: skip
+    return [
+        *section(
+            "Time", f"To an exploitability of {100 * result['target']:g}% of the pot on two threads, with the building "
+            "of the game, and of an iteration. \"times\" is postflop-solver's time over ours; \"two threads\" is our "
+            "time of an iteration on one thread over that on two. Runs alternate; of each the fastest counts.",
+            ["| spot | kibitz, s | postflop-solver, s | times | kibitz, ms an iteration | postflop-solver, ms | times |"
+             " two threads |", "|---|---:|---:|---:|---:|---:|---:|---:|", *times]),
+        *section(
+            "Memory and values", "Memory is that of regrets and averages, in MB; postflop-solver has numbers of 32 "
+            "bits here. Value is that of the first player, in chips, with the exploitability that it is known to. Two "
+            "values agree if they differ by no more than what both players can still gain in the one and in the other.",
+            ["| spot | kibitz, MB | postflop-solver, MB | kibitz, value | postflop-solver, value | agree |",
+             "|---|---:|---:|---:|---:|---|", *sizes]),
+        *section("Spots", "Bets and raises have the same sizes on all streets.",
+                 ["| spot | board | first player | second player | pot | stack | sizes |",
+                  "|---|---|---|---|---:|---:|---|", *spots]),
+    ]  # fmt: skip
+
+
+def _seconds(of: dict[str, Any] | None) -> str:
+    return f"{of['seconds']:.3f} ({of['iterations']} iterations)" if of and "seconds" in of else "-"
+
+
+def _ratio(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.2f}"
+
+
+def _value(of: dict[str, Any] | None) -> str:
+    return f"{of['value']:.3f} ({100 * of['exploitability']:.2f}%)" if of and "value" in of else "-"
+
+
+def _agree(two: dict[str, Any], peer: dict[str, Any] | None) -> str:
+    return "-" if peer is None or "value" not in two else "yes" if agree(two, peer) else "no"
+
+
+def agree(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two values are as near as they must be: a value is off by what both players can gain, at most."""
+    return bool(abs(one["value"] - other["value"]) <= one["gap"] + other["gap"])
+
+
+def page() -> str:
+    """docs/spots.md, from the data beside it."""
+    result = json.loads(DATA.read_text(encoding="utf-8"))
+    of = result["machine"]
+    return "\n".join([HEAD, "Machine: " + ", ".join(str(of[key]) for key in sorted(of)) + ".", "",
+                      *spots_markdown(result)])  # fmt: skip
