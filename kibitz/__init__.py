@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from kibitz.solvers.result import Result
     from kibitz.solvers.run import solve
     from kibitz.solvers.training import train
+    from kibitz.stitch.auto import stitch_auto
     from kibitz.stitch.partition import partition
 
     ui: Any  # kibitz.web.serve, which imports the version from here
@@ -91,6 +92,7 @@ __all__ = [
     "solve_spot",
     "spot",
     "stitch",
+    "stitch_auto",
     "tournament",
     "train",
     "ui",
@@ -125,6 +127,7 @@ _NAMES = {
     "kibitz.solvers.result": ("Result",),
     "kibitz.solvers.run": ("solve",),
     "kibitz.solvers.training": ("train",),
+    "kibitz.stitch.auto": ("stitch_auto",),
     "kibitz.stitch.partition": ("partition",),
     "kibitz.web.serve": ("ui",),
 }

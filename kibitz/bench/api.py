@@ -57,6 +57,7 @@ TWINS: dict[str, str] = {
     "solve": "kibitz:solve",
     "train": "kibitz:train",
     "stitch": "kibitz.stitch:static",
+    "stitch auto": "kibitz:stitch_auto",
     "show": "kibitz:show",
     "evaluate": "kibitz.commands:evaluate",
     "diff": "kibitz:diff",

@@ -43,6 +43,8 @@ ALONE = ("threads", *results.ALONE)  # figures without peers, or with peers of t
 FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
 GPU = "gpu"  # likewise: it needs one
 SPOTS = "spots"  # likewise: its peer is a program of its own
+CLUSTER = "cluster"  # likewise: it needs Ray
+OWN_PAGE = (FULL, GPU, SPOTS, CLUSTER)
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
 GAMES_OF = {
@@ -243,8 +245,15 @@ def bench(
     say = say or partial(print, flush=True)
     show = show or (lambda lines: say("\n".join(lines)))
     figures = [f for f in peers.FIGURES if only is None or only == f]
-    if only is not None and only not in (*peers.FIGURES, *ALONE, FULL, GPU, SPOTS):
-        raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE, FULL, GPU, SPOTS))}")
+    if only is not None and only not in (*peers.FIGURES, *ALONE, *OWN_PAGE):
+        raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE, *OWN_PAGE))}")
+    if only == CLUSTER:
+        from kibitz.bench.bench_cluster import bench_cluster
+        from kibitz.bench.cluster_page import cluster_markdown
+
+        measured = bench_cluster(quick, out, say)
+        show(cluster_markdown(measured))
+        return measured
     if only == GPU:
         from kibitz.bench.bench_gpu import bench_gpu, gpu_markdown
 

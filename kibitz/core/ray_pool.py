@@ -32,6 +32,8 @@ RETRIES = 20  # times that a piece is done again because its worker or node was 
 AHEAD = 2  # pieces that are begun or wait, for each core of the cluster
 PATIENCE = 10.0  # seconds for a cluster to answer
 POLL = 2.0  # seconds between looks at how many cores the cluster has
+MANY = 64  # pieces under way: with more, all that are ready are taken at one look, as a look goes through all of them
+PAUSE = 0.05  # seconds at most between looks at many
 LIBRARIES = ("numpy", "numba", "scipy")
 DONE, REFUSED, FAILED, ABSENT, OTHER = "done", "refused", "failed", "absent", "other version"
 
@@ -83,6 +85,7 @@ class RayPool:
     """A Ray cluster; "ray": one of this machine, for as long as this object is open."""
 
     elsewhere = True
+    under_way: int | None = None  # pieces at once; None: by the cores of the cluster
 
     def __init__(self, on: str) -> None:
         try:
@@ -95,6 +98,7 @@ class RayPool:
         self._mine = not ray.is_initialized()
         self._begun = False
         self._remote = ray.remote(work_out)
+        self._remotes: dict[tuple[int, int, float], Any] = {}  # by what a piece needs
         if on != "ray":  # one of our own is started when the first piece comes: that takes seconds
             self._begin(on)
 
@@ -161,7 +165,7 @@ class RayPool:
                     while queue and len(waiting) < most:
                         k = queue.pop()
                         waiting[self._submit(function, pieces[k], sent)] = k
-                    ready, _ = self._ray.wait(list(waiting), num_returns=1, timeout=POLL)
+                    ready = self._ready(list(waiting))
                     if time.monotonic() > looked + POLL:  # nodes come and go
                         most, looked = self._width(), time.monotonic()
                     for reference in ready:
@@ -180,13 +184,28 @@ class RayPool:
                     self._ray.cancel(reference, force=True)
 
     def _submit(self, function: Callable[..., Any], piece: Piece, shared: tuple[Any, ...]) -> Any:
-        needs = {"memory": piece.memory} if piece.memory else {}
-        options = {"num_cpus": piece.cores, "num_gpus": piece.gpus, "max_retries": RETRIES, **needs}
-        remote = self._remote.options(**options)
-        return remote.remote(version(), piece.cores, self._sent, function, piece.arguments, *shared)
+        need = piece.cores, piece.memory, piece.gpus
+        if need not in self._remotes:  # making one takes longer than a call of it
+            memory = {"memory": piece.memory} if piece.memory else {}
+            options = {"num_cpus": piece.cores, "num_gpus": piece.gpus, "max_retries": RETRIES, **memory}
+            self._remotes[need] = self._remote.options(**options)
+        return self._remotes[need].remote(version(), piece.cores, self._sent, function, piece.arguments, *shared)
+
+    def _ready(self, references: list[Any]) -> list[Any]:
+        """Some of the pieces that are done; none if that takes long. Of many, those that come within a moment too: at
+        most half of the time goes into looks, whatever the number of pieces under way."""
+        ready, _ = self._ray.wait(references, num_returns=1, timeout=POLL)
+        if not ready or len(references) <= MANY:
+            return list(ready)
+        began = time.monotonic()
+        ready, _ = self._ray.wait(references, num_returns=len(references), timeout=0)
+        time.sleep(min(PAUSE, time.monotonic() - began))
+        return list(ready)
 
     def _width(self) -> int:
         """Pieces to have under way: some wait, so that no core does."""
+        if self.under_way is not None:
+            return self.under_way
         return AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1))) + 1
 
     def _send(self, sha256: str) -> None:

@@ -124,6 +124,22 @@ class HashedRows(Store):
             return {"place": at.astype(np.uint64), "key": key[at], "value": value[at]}
         return {"key": key, "value": value}
 
+    def renewed(self, arrays: Arrays, counts: NDArray[np.int64]) -> HashedRows:
+        return self.read(self.meta, arrays, counts, self.table.value.shape[1] // 2, compact=False)
+
+    def write(self, arrays: Arrays, counts: NDArray[np.int64]) -> None:
+        """Replace rows that are there, and add the others in their order, once there is room for them."""
+        from kibitz.solvers.kernels.hash import move_in
+
+        key, value = arrays["key"], arrays["value"]
+        if grows(self.table) and self.used + len(key) >= int(self.table.limit):
+            more = int(np.isin(key, self.table.key[self.table.key != 0], invert=True).sum())
+            if self.used + more >= int(self.table.limit):
+                self.grow(self.used + more, counts)
+        happened = np.zeros(4, np.int64)
+        move_in(self.table, key, value, self.full == "evict", happened)
+        counts[1:] += happened[1:]
+
     @property
     def meta(self) -> dict[str, Any]:
         return {"capacity": self.capacity, "full": self.full}

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
@@ -30,6 +30,7 @@ from kibitz.poker.bucketed.device import Device
 from kibitz.poker.buckets.hand_buckets import HandBuckets
 
 Ints = NDArray[np.int64]
+Matrices = tuple[tuple[Any, ...], tuple[Any, ...]]  # by round
 
 VERSION = 2
 LOCKS = 16  # bands of rows that threads add to one at a time
@@ -44,6 +45,18 @@ class JointWeights:
 
     meets: tuple[Any, ...]  # [C, C]  that the seats hold this pair; symmetric, sums to 1
     wins: tuple[Any, ...]  # [C, C]  that one holds this pair and wins, less that one loses; antisymmetric
+    _copies: dict[str, Matrices] = field(default_factory=dict, init=False, repr=False)
+
+    def within(self, device: Device, dtype: Any) -> Matrices:
+        """(meets, wins) in a precision, on a device. All forms of the same buckets share them: they are the largest
+        arrays of a solver."""
+        key = f"{device.name} {np.dtype(dtype).str}"
+        if key not in self._copies:
+            xp = device.xp
+            self._copies[key] = (
+                tuple(xp.asarray(of, dtype) for of in self.meets), tuple(xp.asarray(of, dtype) for of in self.wins),
+            )  # fmt: skip
+        return self._copies[key]
 
 
 def joint_weights(buckets: HandBuckets, tell: Tell | None = None, device: str = "cpu") -> JointWeights:

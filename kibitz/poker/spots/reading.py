@@ -43,7 +43,7 @@ BETS, RAISES = "50%, allin", "60%, allin"
 SHARES = ("rake", "force_allin", "add_allin", "merge")  # numbers that may be percentages
 CHIPS = ("rake_cap", "min_bet", "chip")
 NEEDED = ("board", "ranges", "pot", "stacks")
-OPTIONS = ("bets", "raises", "donks", *SHARES, *CHIPS, "dead", "max_raises", "deck")
+OPTIONS = ("bets", "raises", "donks", *SHARES, *CHIPS, "dead", "max_raises", "deck", "prizes", "others")
 _PREFIX = re.compile(r"\s*(?:(flop|turn|river)\b)?\s*(?:(oop|ip)\b)?\s*:", re.IGNORECASE)
 
 
@@ -64,6 +64,7 @@ def spot(
     max_raises              bets and raises on a street: a number, or one for each of three streets
     min_bet, chip           the smallest bet, and what bets are rounded to
     dead                    antes and dead money that the pot does not count yet
+    prizes, others          of a tournament: prizes of the places left, "50, 30, 20", and stacks of the other players
     """
     if unknown := [name for name in options if name not in OPTIONS]:
         raise GameError(f"a spot has no option {unknown[0]!r}{_near(unknown[0])}")
@@ -79,6 +80,7 @@ def spot(
     numbers.setdefault("chip", _chip(chips, min(behind)))
     if "max_raises" in options:
         numbers["max_raises"] = caps_of(options["max_raises"])
+    numbers |= {name: list_of(name, options[name]) for name in ("prizes", "others") if name in options}
     gone = ~in_deck(deck)
     return Spot(
         cards, np.where(gone, 0.0, [each for each, _ in weights]), chips, behind,
@@ -87,7 +89,7 @@ def spot(
 
 
 def read_spot(path: str | Path) -> Spot:
-    """The spot in a .toml or .json file."""
+    """The spot in a .toml or .json file, or in a file of TexasSolver or PioVIEWER (`importing.py`)."""
     return spot(**arguments_of(path))
 
 
@@ -95,7 +97,9 @@ def arguments_of(path: str | Path) -> dict[str, Any]:
     """The arguments of `spot` in a file, with their names checked."""
     path = Path(path)
     if path.suffix.lower() not in (".toml", ".json"):
-        raise GameError(f"{path}: a spot is read from a .toml or .json file")
+        from kibitz.poker.spots.importing import read_import
+
+        return read_import(path).arguments
     with path.open("rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
@@ -134,6 +138,7 @@ def written(question: Spot) -> dict[str, Any]:
     data["chip"] = question.chip
     if question.max_raises != (NO_CAP,) * 3:
         data["max_raises"] = list(question.max_raises)
+    data |= {name: list(getattr(question, name)) for name in ("prizes", "others") if getattr(question, name)}
     if question.deck != (13, 4):
         data["deck"] = list(question.deck)
     return data
@@ -278,6 +283,14 @@ def stacks_of(source: Any) -> tuple[float, float]:
     if len(chips) not in (1, 2):
         raise GameError(f"stacks: give one number, or one for each of two players, not {len(chips)}")
     return chips[0], chips[-1]
+
+
+def list_of(name: str, source: Any) -> tuple[float, ...]:
+    """Numbers: "50, 30, 20", or [50, 30, 20]; nothing is none."""
+    if isinstance(source, str):
+        source = [word for word in re.split(r"[\s,/]+", source.strip()) if word]
+    values = source if isinstance(source, list | tuple) else [] if source is None else [source]
+    return tuple(number_of(name, each) for each in values)
 
 
 def caps_of(source: Any) -> tuple[int, int, int]:
