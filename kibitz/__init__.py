@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kibitz.play.conformance import check
     from kibitz.play.matches import match
     from kibitz.poker.spots.flop_report import flop_report
+    from kibitz.poker.spots.comparing import compare_spots
     from kibitz.poker.spots.reading import read_spot, spot
     from kibitz.poker.spots.saved import load_spot, save_spot
     from kibitz.poker.spots.solving import solve_spot
@@ -67,6 +68,7 @@ __all__ = [
     "best_response",
     "cards",
     "check",
+    "compare_spots",
     "crosstable",
     "diff",
     "executing",
@@ -117,6 +119,7 @@ _NAMES = {
     "kibitz.play.conformance": ("check",),
     "kibitz.play.matches": ("match",),
     "kibitz.poker.spots.flop_report": ("flop_report",),
+    "kibitz.poker.spots.comparing": ("compare_spots",),
     "kibitz.poker.spots.reading": ("read_spot", "spot"),
     "kibitz.poker.spots.saved": ("load_spot", "save_spot"),
     "kibitz.poker.spots.solving": ("solve_spot",),

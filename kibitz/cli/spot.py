@@ -13,6 +13,7 @@ from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import GameError
 
 if TYPE_CHECKING:
+    from kibitz.poker.spots.comparing import SpotComparison
     from kibitz.poker.spots.solution import SpotNode, SpotSolution
     from kibitz.poker.spots.solving import SpotProgress
     from kibitz.poker.spots.spot import Spot
@@ -22,6 +23,7 @@ FILE_HELP = (
     "A .toml or .json file with these options, which an option replaces; a file of TexasSolver or PioVIEWER; or a "
     "saved solution."
 )
+LOCK_HELP = "Fix a decision: 'check: bet 50 = AA, KK', 'check: fold = 40%'; or a player: IP=DIR. Repeat for more."
 TARGET_HELP = "Stop once both can gain no more than this share of the pot, on average."
 
 
@@ -64,6 +66,11 @@ def spot(
     threads: Threads = None,
     at: Annotated[str, option("--at", "LINE", "The decision to show: 'check, bet 50, call, Qc'.")] = "",
     detail: Annotated[str | None, option("--detail", "RANGE", "Show these hands one by one: 'AA, QJs'.")] = None,
+    lock: Annotated[list[str] | None, option("--lock", "LOCK", LOCK_HELP)] = None,
+    compare: Annotated[Path | None, option("--compare", "DIR", "Compare with a saved solution, at --at.")] = None,
+    without: Annotated[
+        str | None, option("--without", "SIZE", "Solve it without a bet size too, and say what changes.")
+    ] = None,
     save: Annotated[Path | None, option("--save", "DIR", "Save the solution; DIR as FILE shows it again.")] = None,
     csv: Annotated[Path | None, option("--csv", "FILE", "Write strategies and values of all hands.")] = None,
     estimate: Annotated[bool, flag("--estimate", "Print size, memory and time, and do not solve.")] = False,
@@ -82,6 +89,9 @@ def spot(
           --ranges 'AA, QJs, T9s, 65s' 'KK, AQ, AJs:0.5' --bets '50%, allin'
       kibitz poker spot --board 'Qs Jh 2h 5c' --pot 100 --stacks 150 \\
           --ranges '22+, AJ+, QJs' 'TT+, AQ+' --at 'check, bet 50' --detail AQs
+      kibitz poker spot --board 'Qs Jh 2h 5c 5d' --pot 100 --stacks 200 \\
+          --ranges 'AA, QJs, T9s, 65s' 'KK, AQ' --lock 'check: check = 100%' \\
+          --without allin
       kibitz poker spot --board 'Qs Jh 2h' --pot 100 --stacks 400 \\
           --ranges 'top 20%' 'top 30%' --bets '33%; river: allin' --estimate
     """
@@ -100,9 +110,11 @@ def spot(
     options = {name: value for name, value in options.items() if value is not None}
     limits = {"until": None if target is None else share_of("--target", target), "iterations": iterations,
               "seconds": seconds, "threads": threads}  # fmt: skip
+    others: list[tuple[str, SpotSolution]] = [] if compare is None else [(str(compare), _loaded(compare, {}))]
     with Watch(not json) as watch:
         if file is not None and file.is_dir():
-            solution = _loaded(file, options)
+            solution = _loaded(file, {**options, **({"lock": lock} if lock else {}),
+                                      **({"without": without} if without else {})})  # fmt: skip
         else:
             question = _asked(file, options)
             watch.phase("estimating")
@@ -113,10 +125,18 @@ def spot(
             from kibitz.poker.spots.solving import solve_spot
 
             watch.phase("solving")
-            solution = solve_spot(question, on_progress=lambda now: watch.phase(_said(now)), **limits)
+            more = {"locks": lock or (), "on_progress": lambda now: watch.phase(_said(now))}
+            solution = solve_spot(question, **limits, **more)
+            if without is not None:
+                from kibitz.poker.spots.comparing import without as spot_without
+
+                others.append((f"without {without}", solve_spot(spot_without(question, without), **limits, **more)))
         watch.phase("evaluating")
         node = solution.at(at)
         _ = node.values
+        from kibitz.poker.spots.comparing import compare_spots
+
+        compared = [(name, compare_spots(solution, other, at)) for name, other in others]
     if save is not None:
         from kibitz.poker.spots.saved import save_spot
 
@@ -126,11 +146,16 @@ def spot(
     if json:
         from kibitz.poker.spots.tables import node_data, solution_data
 
-        print_json({**solution_data(solution), "node": node_data(node)})
+        print_json({**solution_data(solution), "node": node_data(node),
+                    "compared": {name: comparison.data() for name, comparison in compared}})  # fmt: skip
         return
     _print(solution, node)
+    if lock:
+        typer.echo("\nExploitability leaves out what is locked; what a player can still gain counts it.")
     if detail is not None:
         _print_hands(node, detail)
+    for name, comparison in compared:
+        _print_compared(name, comparison)
     for path in (csv, save):
         if path is not None:
             say(f"written to {path}")
@@ -235,8 +260,8 @@ def _print_grid(node: SpotNode) -> None:
     if not active:
         active, word = [len(node.actions) - 1], f"{node.actions[-1]}s"
     shares = grid(node, node.strategy[active].sum(axis=0), node.turn)
-    typer.echo(f"\nHow often {node.player} {word} with a hand, in percent: suited hands above the pairs, offsuit\n"
-               "below; a dot is a hand that it does not hold.\n")  # fmt: skip
+    typer.echo(f"\nHow often {node.player} {word} with a hand, in percent: suited hands above the\n"
+               "pairs, offsuit hands below; a dot is a hand that it does not hold.\n")  # fmt: skip
     typer.echo("   " + "".join(f"{rank:>4}" for rank in RANKS[::-1]))
     for rank, row in zip(RANKS[::-1], shares, strict=True):
         typer.echo(f"  {rank}" + "".join("   ." if share != share else f"{100 * share:4.0f}" for share in row))
@@ -259,6 +284,20 @@ def _print_hands(node: SpotNode, text: str) -> None:
         cells.append((row["hand"], _share(row["equity"]), _chips(row["value"]), *does))
     print_table(head, cells)
     typer.echo("In brackets: what the action wins from here on, in chips.")
+
+
+def _print_compared(name: str, comparison: SpotComparison) -> None:
+    from kibitz.poker.spots.spot import PLAYERS
+
+    typer.echo(f"\nBeside {name}: {_share(comparison.distance)} of the play differs here.")
+    values = [(f"{player} wins, chips", _chips(a), _chips(b), f"{b - a:+.2f}")
+              for player, a, b in zip(PLAYERS, *comparison.values, strict=True)]  # fmt: skip
+    shares = [(action, _share(a), _share(b), f"{100 * (b - a):+.1f}%")
+              for action, a, b in zip(comparison.actions, *comparison.frequencies, strict=True)]  # fmt: skip
+    print_table(("", "here", "there", "change"), [*values, *shares])
+    rows = [row for row in comparison.classes if row["distance"] > 0.05][:5]
+    if rows:
+        typer.echo("Hands that differ most: " + ", ".join(f"{row['hand']} {_share(row['distance'])}" for row in rows))
 
 
 def _write_csv(solution: SpotSolution, line: str, path: Path) -> None:

@@ -89,7 +89,7 @@ def test_an_option_means_one_thing() -> None:
                 flag = getattr(param, "is_flag", False)
                 kinds.setdefault(param.opts[0], set()).add("" if flag else param.metavar)
     several = {name: found for name, found in kinds.items() if len(found) > 1}
-    assert several == {"--out": {"DIR", "FILE"}, "--resume": {"DIR", "LOG"}}
+    assert several == {"--compare": {"DIR", "RANGE"}, "--out": {"DIR", "FILE"}, "--resume": {"DIR", "LOG"}}
 
 
 def test_version(call: Call) -> None:

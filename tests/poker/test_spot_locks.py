@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import kibitz
 from kibitz.cards.ranges import HANDS, parse_range
 from kibitz.core.errors import GameError
 from kibitz.evaluate import best_response
+from kibitz.poker.spots.comparing import compare_spots, without
 from kibitz.poker.spots.locks import lock, lock_player, read_lock
 from kibitz.poker.spots.reading import spot
 from kibitz.poker.spots.saved import save_spot
@@ -111,3 +114,33 @@ def test_locks_that_are_no_probabilities():
         lock(tree, "check", np.array([1.0]))
     with pytest.raises(GameError, match="add up to 1"):
         lock(tree, "check", np.array([1.0, 1.0, 0.0]))
+
+
+def test_a_solution_beside_itself_and_beside_another():
+    question = spot(**QUESTION)
+    answer = solve_spot(question, iterations=50, threads=1)
+    same = compare_spots(answer, answer)
+    assert same.distance == 0.0 and np.array_equal(same.values[0], same.values[1])
+    assert all(row["distance"] == 0 for row in same.classes)
+    other = solve_spot(question, iterations=50, locks=[": check = 100%"], threads=1)
+    apart = compare_spots(answer, other)
+    assert apart.frequencies[1] == pytest.approx([1, 0, 0])
+    assert apart.distance == pytest.approx(1 - apart.frequencies[0, 0], abs=1e-6)
+    assert apart.classes[0]["distance"] == max(row["distance"] for row in apart.classes) > 0
+    json.dumps(apart.data(), allow_nan=False)
+    with pytest.raises(GameError, match="other boards"):
+        compare_spots(answer, solve_spot(spot(**{**QUESTION, "board": "2c 2d 7h 8s Kd"}), iterations=1, threads=1))
+
+
+def test_what_changes_without_a_size():
+    question = spot(**QUESTION, bets="50%, allin", raises="allin")
+    fewer = without(question, "all-in")
+    assert betting_of(fewer).actions(0) == ("check", "bet 50")
+    assert betting_of(question).actions(0) == ("check", "bet 50", "allin 100")
+    change = compare_spots(*(solve_spot(each, until=1e-4, threads=1) for each in (question, fewer)))
+    assert change.frequencies[1, change.actions.index("allin 100")] == 0.0
+    assert change.frequencies.sum(axis=1) == pytest.approx([1, 1])
+    with pytest.raises(GameError, match="no size 33%; its sizes are 50%, allin"):
+        without(question, "33%")
+    with pytest.raises(GameError, match="one size"):
+        without(question, "33%, 50%")

@@ -49,6 +49,21 @@ def test_values_and_gains_are_those_of_the_tree(options):
 
 
 @pytest.mark.parametrize("options", CASES)
+def test_rake(options):
+    """Both lose what the house takes; single precision there."""
+    question = small(rake="10%", rake_cap=4, **options)
+    game = SpotGame(question)
+    answer = solve(question, iterations=40, threads=1)
+    profile = kibitz.profile_from(game, game.table(answer))
+    assert value(game, profile) == pytest.approx(answer.gains.value, abs=1e-3)
+    for seat in (0, 1):
+        assert float(best_response(game, profile, seat)[0]) == pytest.approx(answer.gains.best[seat], abs=1e-3)
+    assert answer.at().mean_values == pytest.approx(answer.values, abs=1e-3)
+    assert 20 - 4 <= answer.values.sum() < 20
+    assert answer.at().gains == pytest.approx(answer.gains.best - answer.gains.value, abs=1e-3)
+
+
+@pytest.mark.parametrize("options", CASES)
 def test_the_value_is_that_of_the_linear_program(options):
     question = small(seed=1, **options)
     answer = solve(question, until=1e-4, threads=1)

@@ -107,7 +107,7 @@ class EndgameEngine:
         from kibitz.forms.kernels.cfr import Rule
 
         if spot.rake or spot.prizes:
-            raise GameError("this engine is for zero-sum games: without rake and prizes")
+            raise GameError("locks are for spots without rake and prizes: leave one of them out")
         self.form = SpotForm(spot, tree)
         self.state = PokerCfrState(self.form, None)
         self.rule = Rule(ALPHA, ALPHA, GAMMA, 0.0, 0.0, 0.0, True)

@@ -7,6 +7,7 @@ ends of betting are worked out sixteen at a time (`kernels/ends.py`).
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -59,6 +60,15 @@ class SpotLayout:
         self.rows = self.streets.actions[:, self.level] * self.lists.size  # [2, B]  numbers of a seat on a board
         self.state_base = self._bases()
 
+    @property
+    def mark(self) -> NDArray[np.uint16]:
+        """A fingerprint of where rows lie: files that have another one are refused."""
+        content = hashlib.sha256(np.ascontiguousarray(self.state_base, np.int64).tobytes())
+        content.update(np.array([board.cards for board in self.boards if len(board.cards) == 5], np.int64).tobytes())
+        content.update(np.ascontiguousarray(self.lists.number, np.int64).tobytes())
+        content.update(np.ascontiguousarray(self.streets.node, np.int64).tobytes())
+        return np.frombuffer(content.digest(), np.uint16)
+
     def stride(self, level: int) -> int:
         """Numbers of a vector over hands, on any board of a level."""
         return int(self.lists.size[:, self.level_board[level] : self.level_board[level + 1]].max())
@@ -67,12 +77,6 @@ class SpotLayout:
     def sequences(self) -> int:
         """Regrets, and as many averages."""
         return int(self.rows.sum())
-
-    @property
-    def mark(self) -> NDArray[np.uint16]:
-        """What tells one layout from another: where rows of boards and of nodes begin."""
-        numbers = np.concatenate([self.state_base.ravel(), np.asarray(self.streets.arrays["place"], np.int64)])
-        return np.frombuffer(numbers.tobytes(), np.uint16)
 
     def _bases(self) -> Ints:
         """Where the rows of a board begin: boards in the order in which a pass comes to them."""
@@ -245,22 +249,27 @@ class MergedEngine:
 class MergedRows:
     """The average strategy by betting node and board, and what hands are worth there."""
 
-    kind = "merged suits"
+    kind = "merged"
 
     def __init__(self, layout: SpotLayout, state: SpotCfr) -> None:
         self.layout, self.state = layout, state
         self._values: dict[tuple[int, bool, int], Floats] = {}
 
     def packed(self) -> dict[str, NDArray[np.uint16]]:
-        return {"average": self.state.learned.average, "layout": self.layout.mark}
+        """The average as codes, and a fingerprint of its layout."""
+        average = self.state.learned.average
+        if average.dtype != np.uint16:
+            raise GameError("only 16-bit numbers are saved")
+        return {"average": average, "layout": self.layout.mark}
 
     @classmethod
     def unpacked(cls, spot: Spot, tree: SpotTree, arrays: dict[str, NDArray[Any]]) -> MergedRows:
-        layout, codes = SpotLayout(spot, tree), arrays["average"]
-        if codes.dtype != np.uint16 or codes.shape != (layout.sequences,):
+        layout = SpotLayout(spot, tree)
+        average, mark = arrays["average"], arrays["layout"]
+        if average.dtype != np.uint16 or average.shape != (layout.sequences,) or not np.array_equal(mark, layout.mark):
             raise ArtefactError("its strategy has another layout than the spot")
-        if not np.array_equal(arrays["layout"], layout.mark):
-            raise ArtefactError("its strategy has another layout than the spot")
+        codes = aligned(layout.sequences, np.uint16)  # arrays of files may be read alone, and kernels know no others
+        codes[:] = average
         return cls(layout, SpotCfr(layout, average=codes))
 
     def root_values(self, seat: int, node: int, board: Sequence[int], best: bool) -> Floats:

@@ -160,7 +160,7 @@ def _shares(what: str) -> Floats:
         raise PointedError(str(error), what, 0, len(what)) from None
 
 
-class FrozenRows(PokerRows):
+class LockedRows(PokerRows):
     """Locked rows of a spot's form, by sequence. S sequences."""
 
     def __init__(self, form: SpotForm, locks: Sequence[Lock]) -> None:
@@ -210,7 +210,7 @@ class LockedEngine(EndgameEngine):
 
     def __init__(self, spot: Spot, tree: SpotTree, locks: Sequence[Lock], threads: int | None = None) -> None:
         super().__init__(spot, tree, threads)
-        self.frozen = FrozenRows(self.form, locks)
+        self.frozen = LockedRows(self.form, locks)
         self.state = type(self.state)(self.form, None, rows=self.frozen)
 
     def gains(self) -> Gains:

@@ -15,7 +15,7 @@ wins is NaN.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
@@ -220,18 +220,15 @@ class SpotNode:
     def _counterfactual(self) -> Floats:
         """[2 seats, 2 (by the strategy, at most), 1326]  counterfactual values (`engine.py`): within a street from the
         definitions, from the values where the next street begins."""
-        solution = self.solution
         if self.turn == TERMINAL:
             values = np.stack([_end(self, seat) for seat in (0, 1)])
             return np.stack([values, values], axis=1)
-        values = np.zeros((2, 2, HANDS))
         if self.turn == CHANCE:
-            (below,) = solution.tree.children(self.node)
-            for card in self.cards:
-                for seat, best in product((0, 1), (0, 1)):
-                    board = (*self.board, card)
-                    values[seat, best] += solution.solved.root_values(seat, below, board, bool(best))
-            return values / (len(self.cards) - 4)
+            return _after_cards([self])[0]
+        exits = [node for node in _street(self) if node.turn == CHANCE and "_counterfactual" not in vars(node)]
+        for node, values_there in zip(exits, _after_cards(exits), strict=True):
+            vars(node)["_counterfactual"] = values_there
+        values = np.zeros((2, 2, HANDS))
         after = np.stack([node._counterfactual for node in self.below])  # [actions, 2, 2, 1326]
         seat = self.turn
         values[1 - seat] = after[:, 1 - seat].sum(axis=0)
@@ -293,6 +290,29 @@ class SpotNode:
     def mean_equities(self) -> Floats:
         """[2]"""
         return self._mean(self.equities)
+
+
+def _street(node: SpotNode) -> Iterator[SpotNode]:
+    """A node and all nodes below it on its street, ends and those where cards come among them."""
+    yield node
+    for below in node.below:
+        yield from _street(below)
+
+
+def _after_cards(nodes: Sequence[SpotNode]) -> list[Floats]:
+    """Counterfactual values of nodes of one street where cards come: card by card, as engines have values of one board
+    at hand."""
+    sums = [np.zeros((2, 2, HANDS)) for _ in nodes]
+    if not nodes:
+        return sums
+    solution, cards = nodes[0].solution, nodes[0].cards
+    below = [solution.tree.children(node.node)[0] for node in nodes]
+    for card in cards:
+        board = (*nodes[0].board, card)
+        for seat, best in product((0, 1), (0, 1)):
+            for total, node in zip(sums, below, strict=True):
+                total[seat, best] += solution.solved.root_values(seat, node, board, bool(best))
+    return [total / (len(cards) - 4) for total in sums]
 
 
 def _end(node: SpotNode, seat: int) -> Floats:
