@@ -52,6 +52,7 @@ RANGES: dict[str, NumberRange] = {
     **dict.fromkeys(("--precision", "--tolerance", "--until"), NumberRange(0, 1e300)),  # most solvers never reach 0
     "--ante": NumberRange(0, 1e9),
     "--begin": NumberRange(2, 99),
+    "--boards": NumberRange(1, 10_000),
     "--bins": NumberRange(1, 1_000),
     "--hours": NumberRange(0, 1e5, above=True),
     "--late": NumberRange(0, 1_000_000),

@@ -28,7 +28,9 @@ SECTIONS = {
     "Solve": ["demo", "games", "solvers", "info", "check", "abstract", "solve", "train", "stitch"],
     "Evaluate": ["show", "evaluate", "diff", "crosstable", "match", "export", "import"],
     "Play": ["play", "ui", "acpc serve", "acpc join"],
-    "Poker": ["poker icm", "poker pushfold", "poker tournament", "poker phases", "poker cards"],
+    "Poker": [
+        "poker icm", "poker pushfold", "poker tournament", "poker phases", "poker respond", "poker sizes", "poker cards",
+    ],  # fmt: skip
     "Research": ["sweep", "reproduce", "bench"],
 }
 COMMANDS = [name for names in SECTIONS.values() for name in names]

@@ -82,6 +82,7 @@ BASE: dict[str, list[str]] = {
     "acpc serve": ["kuhn", "--hands", "2", "--names", "a,b", "--agent", "a=uniform", "--agent", "b=uniform"],
     "acpc join": ["uniform", "127.0.0.1", "1", "--game", "kuhn"],  # where nobody listens
     "ui": ["@folder", "--no-open", "--port", "0"],
+    "poker respond": ["@profile", "--deals", "2"], "poker sizes": ["@profile", "--deals", "2"],
     "poker pushfold": ["--stacks", "10,10"], "poker tournament": ["tournament(players=2, chips=1800)"],
 }  # fmt: skip
 
