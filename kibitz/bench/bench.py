@@ -41,6 +41,7 @@ SPECS = {
 }
 ALONE = ("threads", *results.ALONE)  # figures without peers, or with peers of their own
 FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
+NO_LIMIT = "nolimit"  # likewise
 GPU = "gpu"  # likewise: it needs one
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
@@ -242,19 +243,21 @@ def bench(
     say = say or partial(print, flush=True)
     show = show or (lambda lines: say("\n".join(lines)))
     figures = [f for f in peers.FIGURES if only is None or only == f]
-    if only is not None and only not in (*peers.FIGURES, *ALONE, FULL, GPU):
-        raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE, FULL, GPU))}")
+    if only is not None and only not in (*peers.FIGURES, *ALONE, FULL, NO_LIMIT, GPU):
+        names = ", ".join((*peers.FIGURES, *ALONE, FULL, NO_LIMIT, GPU))
+        raise KibitzError(f"--only {only}: choose one of {names}")
     if only == GPU:
         from kibitz.bench.bench_gpu import bench_gpu, gpu_markdown
 
         measured = bench_gpu(2.0 if quick else 10 * seconds, out, say)
         show(gpu_markdown(measured))
         return measured
-    if only == FULL:
+    if only in (FULL, NO_LIMIT):
+        from kibitz.bench.nolimit import bench_nolimit
         from kibitz.bench.toepen_full import bench_full
 
-        message = say
-        return bench_full(quick, out, markdown, lambda what, done, of: message(f"{what} {done}/{of}"))
+        message, own_page = say, bench_full if only == FULL else bench_nolimit
+        return own_page(quick, out, markdown, lambda what, done, of: message(f"{what} {done}/{of}"))
     seconds = 0.3 if quick else seconds
     python = peers_python or os.environ.get("KIBITZ_PEERS_PYTHON") or sys.executable
     result: dict[str, Any] = {"machine": machine(), "seconds_per_figure": seconds}

@@ -29,10 +29,11 @@ SECTIONS = {
     "Evaluate": ["show", "evaluate", "diff", "crosstable", "match", "export", "import"],
     "Play": ["play", "ui", "acpc serve", "acpc join"],
     "Poker": [
-        "poker icm", "poker pushfold", "poker tournament", "poker phases", "poker respond", "poker sizes", "poker cards",
-    ],  # fmt: skip
+        "poker icm", "poker pushfold", "poker tournament", "poker phases", "poker respond", "poker sizes",
+        "poker cards",
+    ],
     "Research": ["sweep", "reproduce", "bench"],
-}
+}  # fmt: skip
 COMMANDS = [name for names in SECTIONS.values() for name in names]
 ALL = [" ".join(words) for words in docs.commands()]  # with groups, and commands inside of them
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
