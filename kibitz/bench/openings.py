@@ -509,13 +509,13 @@ OPENINGS: dict[str, Opening] = {
     "nolimit": Opening(
         "No-limit hold'em: two action abstractions at one table",
         (6, 0, 0),
-        "Two blueprints for short lists of bets play no-limit hold'em with 200 big blinds, where every chip amount may be "
-        "bet, in compiled matches. Both beat a player of random bets. Both lose much to a local best response, as "
+        "Two blueprints for short lists of bets play no-limit hold'em with 200 big blinds, where every chip amount may "
+        "be bet, in compiled matches. Both beat a player of random bets. Both lose much to a local best response, as "
         "strategies after minutes of training do.",
         "No-limit hold'em, 200 big blinds",
         (
-            Reason(r"^a compiled match", HOLDS, "Betting is by rules and not by a tree, and each strategy reads its own "
-                   "rows.", "Per second of processor time.",
+            Reason(r"^a compiled match", HOLDS,
+                   "Betting is by rules and not by a tree, and each strategy reads its own rows.", "Per second of processor time.",
                    "A compiled match plays 100,000 deals in a second of one core"),
             Reason(r"beats a player of random bets$", HOLDS, "", "One training run each.",
                    "Both strategies beat random bets"),
