@@ -515,8 +515,8 @@ OPENINGS: dict[str, Opening] = {
         "No-limit hold'em, 200 big blinds",
         (
             Reason(r"^a compiled match", HOLDS,
-                   "Betting is by rules and not by a tree, and each strategy reads its own rows.", "Per second of processor time.",
-                   "A compiled match plays 100,000 deals in a second of one core"),
+                   "Betting is by rules and not by a tree, and each strategy reads its own rows.",
+                   "Per second of processor time.", "A compiled match plays 100,000 deals in a second of one core"),
             Reason(r"beats a player of random bets$", HOLDS, "", "One training run each.",
                    "Both strategies beat random bets"),
             Reason(r"^a local best response beats", HOLDS, "Likely: training was short, and hands share few buckets.",
