@@ -126,7 +126,7 @@ def report(plan: PaperPlan, on_progress: OnProgress) -> PaperReport:
             "losses are large.",
             "A local best response is a lower bound: a best response at this table cannot be computed.",
         ),
-        plan=plan, sheets=(_match_sheet(r), _response_sheet(r), _sizes_sheet(r)), claims=tuple(_claims(r)),
+        plan=plan, sheets=(_match_sheet(r), _response_sheet(r), _sizes_sheet(r)), claims=tuple(_claims(r)), pictures=(),
         figures=_figures(r), seconds=time.perf_counter() - began, unit="run",
         summary=f"Compiled matches play {r.met.deals / r.cpu:,.0f} deals in a second of one core, the readable agents "
         f"{r.slow:,.1f}.",

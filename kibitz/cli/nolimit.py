@@ -40,7 +40,8 @@ def respond(
 
     The response knows the strategy and looks one action ahead. What it wins is a lower bound on what a best response
     wins at the table, up to its 95% interval. It may bet sizes that the strategy's own game does not have; the
-    strategy reads them as it does in play. Ctrl-C ends it and prints the result so far.
+    strategy reads them as it does in play. mbb are thousandths of a big blind. Ctrl-C ends it and prints the result so
+    far.
 
     \b
     Examples:
@@ -76,7 +77,7 @@ def _print_response(result: Responded) -> None:
         ("the response", f"bets {', '.join(map(size_text, result.sizes))} pots, looks one action ahead"),
         ("wins per hand", with_interval(result.score.mean, result.score.interval)),
         *((f"  in seat {seat}", with_interval(each.mean, each.interval)) for seat, each in enumerate(result.seats)),
-        ("in blinds", f"{with_interval(blinds.mean, blinds.interval)} thousandths of a big blind"),
+        ("mbb per hand", with_interval(blinds.mean, blinds.interval)),
         ("deals", f"{result.deals:,}, each from both seats"
          + ("; interrupted" if result.stopped == "interrupted" else "")),
         ("time", f"{duration(result.seconds)}: {result.deals / max(result.seconds, 1e-9):,.0f} deals a second"),
