@@ -87,6 +87,7 @@ BASE: dict[str, list[str]] = {
     "--iterations", "2"],
     "poker flops": ["--ranges", "AA, KQs", "KK, AJs", "--pot", "10", "--stacks", "10", "--deck", "4,3", "--subset", "2",
                     "--iterations", "2"],
+    "poker respond": ["@profile", "--deals", "2"], "poker sizes": ["@profile", "--deals", "2"],
     "poker pushfold": ["--stacks", "10,10"], "poker tournament": ["tournament(players=2, chips=1800)"],
 }  # fmt: skip
 
