@@ -39,7 +39,9 @@ RESULTS_HELP = "Make the page of limit hold'em from results of stages in a folde
 
 def reproduce(
     name: Annotated[
-        str, argument("PAPER", "gibson2011, waugh2009, le2021, sandholm; all: the first two.", complete.papers)
+        str,
+        argument("PAPER", "gibson2011, waugh2009, le2021, sandholm, auto-stitching; all: the first two.",
+                 complete.papers),
     ],
     table: Annotated[str | None, option("--table", "N", TABLE_HELP)] = None,
     players: Annotated[int, number("--players", "N", "gibson2011 --table 2: two-player or three-player hold'em.")] = 2,
@@ -72,6 +74,7 @@ def reproduce(
     Each table is computed from several random initialisations. The command prints the tables and a verdict on each
     claim: holds, fails or undecided. It writes reports as Markdown, HTML and JSON, with plots.
 
+    auto-stitching compares the search of `kibitz stitch auto` with the papers' partitions, in half an hour.
     waugh2009 takes a few minutes; le2021, about Toepen, up to twenty; gibson2011 half an hour, most of it for the
     paper's own method (--sampled); sandholm up to half an hour an experiment. Limit hold'em (gibson2011 --table 2,
     waugh2009 --table 3) takes hours; with three players, as long as --hours says. After Ctrl-C the same command
@@ -88,6 +91,7 @@ def reproduce(
       kibitz reproduce all --out runs/papers --markdown docs/stitching.md
       kibitz reproduce le2021 --markdown docs/toepen.md
       kibitz reproduce sandholm --experiment gameshrink
+      kibitz reproduce auto-stitching --markdown docs/auto_stitching.md
     """
     from kibitz.papers import PAPERS, STITCHING, experiment, table_alone
     from kibitz.papers import reproduce as compute
@@ -209,7 +213,7 @@ def _print(outcomes: list[PaperReport], table: str | None, written: list[Path]) 
         for sheet in outcome.sheets:
             if table is None or str(sheet.table) == table:
                 _print_sheet(out, sheet)
-        papers = [claim for claim in outcome.claims if claim.of_the_paper]
+        papers = [claim for claim in outcome.claims if claim.of_the_paper] or list(outcome.claims)
         _print_claims(out, papers)
         rest = len(outcome.claims) - len(papers)
         claims = "claim of our own is" if rest == 1 else "claims of our own are"
