@@ -73,16 +73,18 @@ def test_a_move_is_what_stitching_does(setting, base):
     move = Move(STATIC, (cut(setting, "prefix(cr)"),), "each", ("null",))
     how = {"outside": "JQ.K", "iterations": 30}
     by_hand = kibitz.stitch.static(LEDUC, base, "prefix(cr)", "each", "null", **how)
-    answer = setting.solve(move, base.probabilities, 30)
+    earlier, answer = setting.solve(move, base.probabilities, (7, 30)).answers
     assert (answer == by_hand.probabilities).all()
-    assert (solve_order(order_of(setting, move), base.probabilities, 30, 0) == answer).all()
+    assert (solve_order(order_of(setting, move), base.probabilities, (7, 30), 0).answers[1] == answer).all()
+    short = kibitz.stitch.static(LEDUC, base, "prefix(cr)", "each", "null", outside="JQ.K", iterations=7)
+    assert (earlier == short.probabilities).all()
     dynamic = Move(DYNAMIC, (cut(setting, "prefix(cr)"),), "all", ("null",))
     by_hand = kibitz.stitch.dynamic(LEDUC, "prefix(cr)", ["JQ.K", "null"], iterations=30)
-    assert (setting.solve(dynamic, base.probabilities, 30) == by_hand.probabilities).all()
+    assert (setting.solve(dynamic, base.probabilities, [30]).answers[0] == by_hand.probabilities).all()
     expert = kibitz.stitch.static(LEDUC, base, "prefix(cr)", "all", "null", iterations=30)
     rest = Move(REBUILT, (Cut("rest", ~move.here),), "all", ("JQ.K",))
     rebuilt = kibitz.stitch.rebuild_base(LEDUC, expert, "prefix(cr)", "JQ.K", iterations=30)
-    found = setting.solve(rest, expert.probabilities, 30)
+    found = setting.solve(rest, expert.probabilities, [30]).answers[0]
     columns = rest.here[setting.form.infosets.row_of_column]
     assert found[columns] == pytest.approx(rebuilt.probabilities[columns], abs=1e-12)
     assert (found[~columns] == expert.probabilities[~columns]).all()

@@ -19,7 +19,7 @@ from kibitz.core.errors import SolverError
 from kibitz.stitch.auto.cuts import Cut, cuts
 from kibitz.stitch.auto.judges import Judge
 from kibitz.stitch.auto.programme import best_set
-from kibitz.stitch.auto.setting import DYNAMIC, PAIRS, REBUILT, STATIC, Move, Setting, Size
+from kibitz.stitch.auto.setting import DYNAMIC, PAIRS, REBUILT, STATIC, Move, MoveRun, Setting, Size
 from kibitz.stitch.auto.signals import PartSignal, losses
 
 Floats = NDArray[np.float64]
@@ -147,8 +147,8 @@ class Plan:
         }  # fmt: skip
 
 
-# Many moves are solved at once: (moves, strategy, iterations) -> (answer, seconds) of each
-SolveAll = Callable[[Sequence[Move], Floats, int], list[tuple[Floats, float]]]
+# Many moves are solved at once: (moves, strategy, lengths in iterations)
+SolveAll = Callable[[Sequence[Move], Floats, Sequence[int]], list[MoveRun]]
 
 
 def candidates(
@@ -179,10 +179,9 @@ def pilots_of(
 ) -> list[Pilot]:
     """Both pilots of all moves."""
     shorter, longer = effort.pilot, 4 * effort.pilot
-    names = [move for move, _ in moves]
-    first, second = solve(names, strategy, shorter), solve(names, strategy, longer)
+    runs = solve([move for move, _ in moves], strategy, (shorter, longer))
     result = []
-    for (move, size), (early, quick), (late, slow) in zip(moves, first, second, strict=True):
+    for (move, size), ((early, late), (quick, slow)) in zip(moves, runs, strict=True):
         gains = judge.gain(early, strategy), judge.gain(late, strategy)
         rate = max(0.0, slow - quick) / (longer - shorter)
         result.append(Pilot(move, size, gains, max(slow, slow + rate * (effort.iterations - longer)), late))
