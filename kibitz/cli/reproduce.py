@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 BY_STAGES = (("gibson2011", "2"), ("gibson2011", "why"), ("gibson2011", "champions"), ("waugh2009", "3"))
 EXPERIMENTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
+PART_HELP = f"sandholm: {EXPERIMENTS}; auto-stitching: two-players, three-players. Default: all."
 ITERATIONS_HELP = (
     "Iterations for every game. Default: three players, 1000; le2021, 100,000 of MCCFR; limit hold'em, 8,000 sampled "
     "boards (gibson2011) or 4,000 (waugh2009)."
@@ -49,7 +50,7 @@ def reproduce(
     max_infosets: Annotated[
         str | None, option("--max-infosets", "N", "Three-player hold'em: infosets. Default: 162M.")
     ] = None,
-    part: Annotated[str | None, option("--experiment", "NAME", f"sandholm: {EXPERIMENTS}. Default: all.")] = None,
+    part: Annotated[str | None, option("--experiment", "NAME", PART_HELP)] = None,
     seeds: Annotated[int | None, number("--seeds", "N", "Random initialisations. Default: 16; le2021: 15.")] = None,
     seed: Annotated[int, number("--seed", "N", "Random seed of the first initialisation; the next ones follow.")] = 0,
     until: Annotated[float | None, number("--until", "NASHCONV", UNTIL_HELP)] = None,
@@ -127,8 +128,9 @@ def reproduce(
         tables = "; ".join(f"{each} has {' and '.join(of) or 'none'}" for each, of in listed.items())
         raise SpecError(f"--table {table} does not fit: {tables}")
     if part is not None and part not in experiments[names[0]].parts:
-        parts = " and ".join(experiment("sandholm").parts)
-        raise SpecError(f"--experiment {part} does not fit {name}: sandholm has {parts}")
+        whose = name if experiments[names[0]].parts else "sandholm"
+        parts = " and ".join(experiment(whose).parts)
+        raise SpecError(f"--experiment {part} does not fit {name}: {whose} has {parts}")
     for each in names:
         of = experiments[each].parts[part] if part is not None else experiments[each]
         for stop, value in (("iterations", iterations), ("until", until)):

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from kibitz.papers import auto_stitching_runs as leduc
 from kibitz.papers.auto_stitching_runs import BASE, HAND, OF_BASE
-from kibitz.papers.claims import OURS, Claim, Comparison
-from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.claims import OURS, START, Claim, Comparison
+from kibitz.papers.experiment import Experiment, Page, PaperPlan, of_parts
 from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import PointGroup, Points, Scatter, Sheet, Spread, dot
 
@@ -22,6 +23,16 @@ SOURCE = OURS
 AUTO = "automatic"
 ENOUGH = 0.8  # of a predicted gain
 WORDS = {2: "two players", 3: "three players"}
+PARTS = {2: "two-players", 3: "three-players"}
+DEPARTS = {
+    2: (
+        "The search takes more computation than a hand-made strategy of the same memory.",
+        "Memory is counted in the game without suits; the papers count it with suits.",
+    ),
+    3: ("Three players have fewer parts, rounds and iterations than two.",),
+}
+LIMITS = "Limits of the comparison"
+PLAN = PaperPlan(starts=10)
 QUICK = PaperPlan(starts=2, until=1e-2, iterations=20, quick=True)
 
 
@@ -40,20 +51,17 @@ class AutoResults:
         return f"auto {self.size[name]}"
 
 
-def runs(plan: PaperPlan) -> list[Run]:
-    every = [(WORDS[n], n) for n in (2, 3)]
+def runs(plan: PaperPlan, players: int) -> list[Run]:
+    seeds = [(players, plan.until, plan.iterations, plan.quick, leduc.FIRST_SEED + seed) for seed in plan.seeds]
     return [
-        Run("sizes", leduc.sizes, [(2,), (3,)]),
-        *(
-            Run(name, leduc.one_seed, [(n, plan.until, plan.iterations, plan.quick, leduc.FIRST_SEED + seed)
-                                       for seed in plan.seeds], "processes")
-            for name, n in every
-        ),
-    ]  # fmt: skip
+        Run(f"sizes, {WORDS[players]}", leduc.sizes, [(players,)]),
+        Run(WORDS[players], leduc.one_seed, seeds, "processes"),
+    ]
 
 
-def gather(plan: PaperPlan, answers: Answers) -> dict[int, AutoResults]:
-    return {n: results(n, size, answers[WORDS[n]]) for n, size in zip((2, 3), answers["sizes"], strict=True)}
+def gather(players: int, answers: Answers) -> AutoResults:
+    (size,) = answers[f"sizes, {WORDS[players]}"]
+    return results(players, size, answers[WORDS[players]])
 
 
 def results(players: int, size: dict[str, int], seeds: Sequence[Mapping[str, Any]]) -> AutoResults:
@@ -71,19 +79,17 @@ def sign_test(differences: Sequence[float]) -> float:
     return float(binomtest(positive, positive + negative).pvalue) if positive + negative else 1.0
 
 
-def claims(every: Mapping[int, AutoResults]) -> Iterator[Claim]:
-    for r in every.values():
-        for name in HAND[r.players]:
-            yield _better(r, name, r.exploit, "is less exploitable", -1.0)
-        for name in HAND[r.players]:
-            yield _better(r, name, r.earns, "earns more", 1.0)
-    for r in every.values():
-        text = f"{WORDS[r.players]}: the first plan achieves at least {ENOUGH:.0%} of its predicted gain"
-        cases = []
-        for searches in r.searches:
-            first = [search["rounds"][0] for search in searches.values() if search["rounds"]]
-            cases.append(tuple(Comparison(x["achieved"], ">=", ENOUGH * x["predicted"]) for x in first))
-        yield Claim(text, SOURCE, cases)
+def claims(r: AutoResults) -> Iterator[Claim]:
+    for name in HAND[r.players]:
+        yield _better(r, name, r.exploit, "is less exploitable", -1.0)
+    for name in HAND[r.players]:
+        yield _better(r, name, r.earns, "earns more", 1.0)
+    text = f"{WORDS[r.players]}: the first plan achieves at least {ENOUGH:.0%} of its predicted gain"
+    cases = []
+    for searches in r.searches:
+        first = [search["rounds"][0] for search in searches.values() if search["rounds"]]
+        cases.append(tuple(Comparison(x["achieved"], ">=", ENOUGH * x["predicted"]) for x in first))
+    yield Claim(text, SOURCE, cases)
 
 
 def _better(r: AutoResults, name: str, what: Mapping[str, Spread], verb: str, sign: float) -> Claim:
@@ -110,89 +116,76 @@ def sheet(r: AutoResults) -> Sheet:
     )  # fmt: skip
 
 
-def losing_sheet(every: Mapping[int, AutoResults]) -> Sheet:
+def losing_sheet(r: AutoResults) -> Sheet:
     """Seeds in which automatic stitching was worse, and whether it was then better by the other measure."""
-    rows = []
-    for r in every.values():
-        for name in HAND[r.players]:
-            auto, n = r.auto(name), len(r.searches)
-            gains = [a - b for a, b in zip(r.exploit[name].values, r.exploit[auto].values, strict=True)]
-            more = [a - b for a, b in zip(r.earns[auto].values, r.earns[name].values, strict=True)]
-            exploited, poorer = sum(g <= 0.0 for g in gains), sum(m <= 0.0 for m in more)
-            both = sum(m <= 0.0 and g > 0.0 for m, g in zip(more, gains, strict=True))
-            rows.append((f"{WORDS[r.players]}: {name}", f"{exploited} of {n}", f"{poorer} of {n}", f"{both}"))
+    rows, n = [], len(r.searches)
+    for name in HAND[r.players]:
+        auto = r.auto(name)
+        gains = [a - b for a, b in zip(r.exploit[name].values, r.exploit[auto].values, strict=True)]
+        more = [a - b for a, b in zip(r.earns[auto].values, r.earns[name].values, strict=True)]
+        exploited, poorer = sum(g <= 0.0 for g in gains), sum(m <= 0.0 for m in more)
+        both = sum(m <= 0.0 and g > 0.0 for m, g in zip(more, gains, strict=True))
+        rows.append((name, f"{exploited} of {n}", f"{poorer} of {n}", f"{both}"))
     return Sheet(
-        "Where automatic stitching loses",
+        f"Where automatic stitching loses, {WORDS[r.players]}",
         ("against", "more exploitable", "earns less", "of these less exploitable"), rows,
         "The search judges by exploitability and never sees an opponent. Where it earns less and is less exploitable, "
         "it gave up winnings from weak opponents.",
     )  # fmt: skip
 
 
-def search_sheet(every: Mapping[int, AutoResults]) -> Sheet:
+def search_sheet(r: AutoResults) -> Sheet:
     rows = []
-    for r in every.values():
-        for limit in r.searches[0]:
-            facts = [searches[limit] for searches in r.searches]
-            rounds = Spread(tuple(float(len(f["rounds"])) for f in facts))
-            pilots = Spread(tuple(float(sum(2 * x["pilots"] for x in f["rounds"])) for f in facts))
-            seconds = Spread(tuple(f["seconds"] for f in facts))
-            kept = Counter(name for f in facts for x in f["rounds"] for name in x["kept"])
-            most = ", ".join(f"{name} ({count})" for name, count in kept.most_common(3))
-            row = f"{WORDS[r.players]}, {limit} infosets"
-            rows.append((row, rounds.text(), pilots.text(0), seconds.text(0), most))
-    return Sheet("What the searches did", ("search", "rounds", "short runs", "seconds", "kept most often"), rows,
-                 "A hand-made strategy has 1 to 18 computations. The seconds were taken on a machine with other work.")
+    for limit in r.searches[0]:
+        facts = [searches[limit] for searches in r.searches]
+        rounds = Spread(tuple(float(len(f["rounds"])) for f in facts))
+        pilots = Spread(tuple(float(sum(x["pilots"] for x in f["rounds"])) for f in facts))
+        seconds = Spread(tuple(f["seconds"] for f in facts))
+        kept = Counter(name for f in facts for x in f["rounds"] for name in x["kept"])
+        most = ", ".join(f"{name} ({count})" for name, count in kept.most_common(3))
+        rows.append((f"{limit} infosets", rounds.text(), pilots.text(0), seconds.text(0), most))
+    return Sheet(f"What the searches did, {WORDS[r.players]}",
+                 ("memory", "rounds", "experts tried", "seconds", "kept most often"), rows,
+                 "The seconds were taken on a machine that was busy with other work.")  # fmt: skip
 
 
-def points(every: Mapping[int, AutoResults]) -> Points:
-    groups = []
-    for r in every.values():
-        plans = [x for searches in r.searches for f in searches.values() for x in f["rounds"]]
-        both = tuple((1000.0 * x["predicted"], 1000.0 * x["achieved"]) for x in plans)
-        alone = tuple((1000.0 * p, 1000.0 * a) for x in plans for _, p, a in x["moves"])
-        groups += [PointGroup(f"{WORDS[r.players]}: plans", both), PointGroup(f"{WORDS[r.players]}: experts", alone)]
-    return Points("gains", "Predicted and achieved gains", "predicted gain in exploitability, milli-antes",
-                  "achieved gain, milli-antes", tuple(groups))  # fmt: skip
+def points(r: AutoResults) -> Points:
+    plans = [x for searches in r.searches for f in searches.values() for x in f["rounds"]]
+    both = tuple((1000.0 * x["predicted"], 1000.0 * x["achieved"]) for x in plans)
+    alone = tuple((1000.0 * p, 1000.0 * a) for x in plans for _, p, a in x["moves"])
+    return Points(f"gains-{r.players}", f"Predicted and achieved gains, {WORDS[r.players]}",
+                  "predicted gain in exploitability, milli-antes", "achieved gain, milli-antes",
+                  (PointGroup("plans", both), PointGroup("experts of plans, one by one", alone)))  # fmt: skip
 
 
-def accuracy(every: Mapping[int, AutoResults]) -> str:
+def accuracy(r: AutoResults) -> str:
     """How far predictions are off, in a sentence."""
-    parts = []
-    for r in every.values():
-        plans = [x for searches in r.searches for f in searches.values() for x in f["rounds"]]
-        off = sorted(1000.0 * abs(x["achieved"] - x["predicted"]) for x in plans)
-        gain = sum(1000.0 * x["achieved"] for x in plans) / max(1, len(plans))
-        if off:
-            parts.append(f"for {WORDS[r.players]} {off[len(off) // 2]:.2f} milli-antes in the median of {len(off)} "
-                         f"plans, which gained {gain:.1f} on average")  # fmt: skip
-    return f"Predictions are off by {'; '.join(parts)}." if parts else ""
+    plans = [x for searches in r.searches for f in searches.values() for x in f["rounds"]]
+    off = sorted(1000.0 * abs(x["achieved"] - x["predicted"]) for x in plans)
+    if not off:
+        return ""
+    gain = sum(1000.0 * x["achieved"] for x in plans) / len(plans)
+    return (f"For {WORDS[r.players]} predictions are off by {off[len(off) // 2]:.2f} milli-antes in the median of "
+            f"{len(off)} plans, which gained {gain:.1f} on average.")  # fmt: skip
 
 
-def page(plan: PaperPlan, every: dict[int, AutoResults], claims: Sequence[Claim]) -> Page:
+def page(plan: PaperPlan, r: AutoResults, claims: Sequence[Claim]) -> Page:
     return Page(
-        about="A search chooses where experts go in Leduc hold'em, for two and for three players, and is compared with "
-        "the partitions that Gibson & Szafron (2011) and Waugh, Bard & Bowling (2009) chose by hand: from the same "
-        "base, with the same memory, on the same seed. All figures are exact, over "
-        f"{plan.starts} random initialisations, as fixed in docs/plans/auto_stitching.md.",
-        departs=(
-            "The search takes more computation than a hand-made strategy of the same memory.",
-            "Three players have fewer parts, rounds and iterations than two.",
-            "Memory is counted in the game without suits; the papers count it with suits.",
-        ),
-        limits="Limits of the comparison", notes=(accuracy(every),),
-        sheets=(*(sheet(r) for r in every.values()), losing_sheet(every), search_sheet(every)),
+        about=f"A search chooses where experts go in Leduc hold'em for {WORDS[r.players]}. It is compared with the "
+        "partitions that Gibson & Szafron (2011) and Waugh, Bard & Bowling (2009) chose by hand: from the same base, "
+        f"with the same memory, on the same seed. All figures are exact, over {plan.starts} random initialisations, as "
+        "fixed in docs/plans/auto_stitching.md.",
+        departs=DEPARTS[r.players], limits=LIMITS, notes=(accuracy(r),),
+        sheets=(sheet(r), losing_sheet(r), search_sheet(r)),
         pictures=(
-            *(Scatter(f"exploitability-{r.players}", f"Leduc, {WORDS[r.players]}: exploitability by memory",
-                      "exploitability, milli-antes per hand", _dots(r)) for r in every.values()),
-            points(every),
+            Scatter(f"exploitability-{r.players}", f"Leduc, {WORDS[r.players]}: exploitability by memory",
+                    "exploitability, milli-antes per hand", _dots(r)),
+            points(r),
         ),
         figures={
-            "unit": "milli-antes",
-            **{WORDS[r.players]: {
-                "size": r.size, "exploitability": {name: s.data() for name, s in r.exploit.items()},
-                "earnings": {name: s.data() for name, s in r.earns.items()}, "searches": r.searches,
-            } for r in every.values()},
+            "unit": "milli-antes", "size": r.size,
+            "exploitability": {name: s.data() for name, s in r.exploit.items()},
+            "earnings": {name: s.data() for name, s in r.earns.items()}, "searches": r.searches,
         },
     )  # fmt: skip
 
@@ -204,7 +197,18 @@ def _dots(r: AutoResults) -> tuple[Any, ...]:
     return (*hand, *(dot(f"{AUTO} {k}", base, k, r.exploit[f"auto {k}"], None, True) for k in limits))
 
 
-EXPERIMENT = Experiment(
-    "auto-stitching", TITLE, PaperPlan(starts=10), QUICK, runs, gather, claims, page,
-    settings={"auto_stitching_first_seed": leduc.FIRST_SEED},
-)  # fmt: skip
+def _part(players: int) -> Experiment[AutoResults]:
+    return Experiment(
+        PARTS[players], WORDS[players], PLAN, QUICK, partial(runs, players=players),
+        lambda plan, answers: gather(players, answers), claims, page,
+    )  # fmt: skip
+
+
+_BOTH = of_parts("auto-stitching", TITLE, PLAN, QUICK, {PARTS[n]: _part(n) for n in WORDS}, START)
+
+
+def _page(plan: PaperPlan, results: dict[str, Any], claims: Sequence[Claim]) -> Page:
+    return replace(_BOTH.page(plan, results, claims), limits=LIMITS)
+
+
+EXPERIMENT = replace(_BOTH, page=_page)

@@ -12,7 +12,7 @@ from kibitz.core.executor import executing
 from kibitz.core.pools import LocalPool
 from kibitz.evaluate.score import Score
 from kibitz.forms.abstraction import offered
-from kibitz.stitch.auto import Effort, ExactJudge, Limits, MatchJudge, Setting, search_of, stitch_auto
+from kibitz.stitch.auto import Effort, ExactJudge, Limits, MatchJudge, Setting, losses, search_of, stitch_auto
 from kibitz.stitch.auto.cuts import Cut
 from kibitz.stitch.auto.judges import CHOOSING, REPORTING
 from kibitz.stitch.auto.plan import joined
@@ -270,3 +270,18 @@ def test_games_offer_abstractions():
     five = offered("leduc(ranks=5, suits=1)")
     assert [each.rows for each in five] == sorted(each.rows for each in five) and five[-1].name == "null"
     assert offered("toepen(suits=2, ranks=2, hand=2)")[0].name == "naive"
+
+
+def test_a_form_without_a_tree():
+    """Poker with all hands: experts for all seats, without an abstraction, judged by exact exploitability."""
+    game = "poker(file=leduc)"
+    base = kibitz.solve(game, "dcfr+", abstraction="percentile(2)", iterations=50)
+    effort = Effort(solver="dcfr+", iterations=40, pilot=5)
+    search, start = search_of(game, base, Limits(infosets=120, rounds=1), effort)
+    form = search.setting.form
+    assert not search.setting.has_tree
+    assert losses(form, start.probabilities).sum() == pytest.approx(form.measure(start.probabilities).nash_conv)
+    found = search.run(start.probabilities)
+    assert found.loss[1] < found.loss[0] == pytest.approx(kibitz.exploitability(game, base))
+    assert kibitz.exploitability(game, found.profile) == pytest.approx(found.loss[1])
+    assert all(pilot.size.infosets <= 120 for each in found.rounds for pilot in each.plan.pilots)
