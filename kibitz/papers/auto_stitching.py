@@ -12,9 +12,10 @@ from functools import partial
 from typing import Any
 
 from kibitz.papers import auto_stitching_runs as leduc
-from kibitz.papers.auto_stitching_runs import BASE, HAND, OF_BASE
+from kibitz.papers.auto_stitching_runs import HAND, OF_BASE
 from kibitz.papers.claims import OURS, START, Claim, Comparison
 from kibitz.papers.experiment import Experiment, Page, PaperPlan, of_parts
+from kibitz.papers.gibson2011_runs import BASE
 from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import PointGroup, Points, Scatter, Sheet, Spread, dot
 
