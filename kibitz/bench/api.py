@@ -35,6 +35,7 @@ PARTS: dict[str, tuple[str, ...] | None] = {
     "kibitz.poker.buckets.buckets": ("hand_buckets",),
     "kibitz.poker.buckets.hand_buckets": ("HandBuckets", "RoundBuckets"),
     "kibitz.stitch": None,
+    "kibitz.stitch.auto": ("Limits", "Effort", "Auto", "Round", "ExactJudge", "MatchJudge", "losses"),
     "kibitz.play.table": ("Session",),
     "kibitz.poker.spots.reading": (),
     "kibitz.poker.spots.sizes": (),
