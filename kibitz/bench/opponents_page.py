@@ -28,7 +28,7 @@ RIVALS = {
     "holdem.limit.2p": "percentile(8)",
     "holdem.limit.3p": "percentile([169, 2, 1, 1], forget=1)",
 }
-COMPILED, PLAIN = 200_000, 4_000  # deals against players that are compiled, and against those that are not
+COMPILED, PLAIN = 400_000, 8_000  # hands against players that are compiled, and against those that are not
 HEAD = """# Strategies that come with kibitz
 
 Two strategies of limit hold'em are part of the package, one for two players and one for three. They need no download
@@ -67,13 +67,14 @@ def measured(runs: Path, seconds: float, data: Path = DATA) -> dict[str, Any]:
 
 def measurements(game: str, runs: Path, seconds: float) -> dict[str, Callable[[], dict[str, Any]]]:
     """What is measured of a game's strategy, by name."""
-    from kibitz.evaluate.match import match
+    from kibitz.evaluate.match import match, seatings_of
     from kibitz.play.agents import agent
     from kibitz.solvers.machines import machine_of
 
-    def won(opponent: str, deals: int) -> Callable[[], dict[str, Any]]:
+    def won(opponent: str, hands: int) -> Callable[[], dict[str, Any]]:
         def play() -> dict[str, Any]:
             machine = machine_of(game)
+            deals = hands // len(seatings_of(machine.players))
             name = str(trained_rival(game, runs, seconds)) if opponent == "rival" else opponent
             others = [agent(name, machine)] * (machine.players - 1)
             return _score(match(machine, agent("shipped", machine), *others, deals=deals, seed=1))
