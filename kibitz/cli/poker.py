@@ -21,8 +21,7 @@ for command in (spot, flops, respond, sizes, icm, pushfold, tournament, phases):
 
 @poker.callback()
 def about() -> None:
-    """Solve spots; compute equities, push/fold charts and tournaments.
-    """Compute equities, push/fold charts, tournaments and no-limit responses.
+    """Solve spots; compute equities, push/fold charts, tournaments and responses.
 
     Poker games are solved, trained, evaluated and played by the same commands as other games: kibitz solve leduc. Here
     are the commands that only poker has.
