@@ -23,7 +23,7 @@ from kibitz.web.errors import Stale
 
 
 @dataclass
-class Score:
+class SpotScore:
     """Over all hands of a person against one spot."""
 
     hands: int = 0
@@ -41,7 +41,7 @@ class SpotHand:
     seat: int
     holdings: tuple[int, int]
     draw: np.random.Generator
-    score: Score
+    score: SpotScore
     root: SpotNode  # it remembers what was computed for the hands before
     node: SpotNode
     choices: list[dict[str, Any]] = field(default_factory=list)
@@ -57,7 +57,7 @@ class SpotHand:
             both = [int(draw.choice(len(cards), p=weights / weights.sum())) for weights in ranges]
             if not set(cards[both[0]].tolist()) & set(cards[both[1]].tolist()):
                 break
-        score = Score() if before is None else before.score
+        score = SpotScore() if before is None else before.score
         root = solution.at() if before is None else before.root
         hand = cls(solution, seat, (both[0], both[1]), draw, score, root, root)
         hand._go_on()

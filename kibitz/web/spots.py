@@ -44,7 +44,7 @@ KINDS = ("high card", "pair", "two pairs", "three of a kind", "straight", "flush
 FLUSH_DRAW = "flush draw"
 
 
-class Stopped(Exception):
+class SolveStopped(Exception):
     """The person stopped a solve."""
 
 
@@ -149,7 +149,7 @@ class WebSpots:
         def on_progress(now: SpotProgress) -> None:
             asked.points.append([float(now.iterations), now.seconds, now.exploitability])
             if asked.stop.is_set():
-                raise Stopped
+                raise SolveStopped
 
         with self._turn:
             if asked.stop.is_set():
@@ -160,7 +160,7 @@ class WebSpots:
                 asked.solution = done
                 asked.points.append([float(done.iterations), done.seconds, done.exploitability])
                 asked.state = "solved"
-            except Stopped:
+            except SolveStopped:
                 asked.state, asked.why = "failed", "it was stopped"
             except (KibitzError, MemoryError) as error:
                 asked.state, asked.why = "failed", str(error) or "there is not enough memory"
