@@ -20,7 +20,7 @@ from kibitz.solvers import RunOptions
 from kibitz.solvers.blueprint import FIRST_HALVING, Blueprint, walked
 from kibitz.solvers.merging import begun, changes, merged
 from kibitz.solvers.new_blueprints import BlueprintOptions
-from kibitz.solvers.shards import LEAST, Sharding, rounds
+from kibitz.solvers.shards import LEAST, Sharding, rounds, walk_shard
 from kibitz.solvers.tables import HashedRows
 
 TINY = BlueprintOptions("1MB")
@@ -207,6 +207,23 @@ def test_a_round_is_what_its_walks_add(alone):
     assert after.keys() == slow.keys()
     for key, row in after.items():
         np.testing.assert_allclose(row, slow[key], rtol=1e-6, atol=1e-5)
+
+
+def test_the_mean_of_undivided_regrets_gives_the_same_strategies():
+    """The other way to write it: all numbers are half as large, as each iteration counts a half."""
+    summed, mean = hashed("leduc"), hashed("leduc")
+    trained(summed, 2, 50, 900)
+    for first in range(0, 900, 100):
+        rows = mean.store.arrays()
+        snapshot = {"counts": mean.counts, **rows}
+        answers = [walk_shard(snapshot, mean, 1.0, at, at + 50)[0] for at in (first, first + 50)]
+        after, old = merged(rows, answers), as_rows(rows)
+        before = np.array([old.get(int(key), [0.0] * 6) for key in after["key"]])
+        mean.store.write({**after, "value": np.float32((before + after["value"]) / 2)}, mean.counts)
+    one, two = as_rows(summed.store.arrays()), as_rows(mean.store.arrays())
+    assert one.keys() == two.keys()
+    for key, row in one.items():
+        np.testing.assert_allclose(row, 2 * np.array(two[key]), rtol=1e-4, atol=1e-3)
 
 
 def test_pruning_follows_the_scale_of_regrets(monkeypatch):
