@@ -133,8 +133,8 @@ def _costs(result: dict[str, Any]) -> list[str]:
     return section(
         "What a piece costs",
         "Seconds of a core on a node; bytes of its arguments and of its answer; milliseconds of the command, which "
-        f"sends it and adds its answer up; of a table and a sweep it also saves what is done every {EVERY:.0f} s. Limit "
-        "hold'em is worked out from one of its flops, by the number of boards.",
+        f"sends it and adds its answer up; of a table and a sweep it also saves what is done every {EVERY:.0f} s. "
+        "Limit hold'em is worked out from one of its flops, by the number of boards.",
         ["| work | pieces | core s | bytes in | bytes out | command ms |", "|---|---:|---:|---:|---:|---:|", *rows],
     )
 

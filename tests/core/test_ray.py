@@ -38,7 +38,7 @@ def test_pieces_of_a_node_share_one_copy(tmp_path):
     with cluster_of(1, num_cpus=8) as cluster, executing(cluster.address) as pool:
         hidden = SharedArtefact("/nowhere", pool.artefact(tmp_path / "base").sha256)
         list(pool.map(work.mapped, [Piece((hidden, 0.0)) for _ in range(16)]))  # workers are started
-        answers = [answer for _, answer in pool.map(work.mapped, [Piece((hidden, 3.0)) for _ in range(8)])]
+        answers = [answer for _, answer in pool.map(work.mapped, [Piece((hidden, 10.0)) for _ in range(8)])]
     assert {total for total, *_ in answers} == {4e6} and len({pid for _, pid, *_ in answers}) == 8
     assert all(resident > 31e6 for *_, resident, _ in answers)
     assert sum(share for *_, share in answers) < 2 * 32e6  # eight copies are 256e6; they do not look at one moment
