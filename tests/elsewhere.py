@@ -17,11 +17,13 @@ class Elsewhere(LocalPool):
     def __init__(self) -> None:
         super().__init__(1)
         self.calls: list[tuple[str, int]] = []
+        self.pieces: list[Any] = []  # of the last call
 
     def map(self, function: Any, pieces: Any, apart: Any = "processes", on_progress: Any = None,
             shared: tuple[Any, ...] = ()) -> Iterator[tuple[int, Any]]:  # fmt: skip
         assert "<" not in function.__qualname__  # nodes know functions by name
         self.calls.append((function.__name__, len(pieces)))
+        self.pieces = list(pieces)
 
         def alone(*arguments: Any) -> Any:
             with executing(LocalPool(1)):  # a piece does its own work

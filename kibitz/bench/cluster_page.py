@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from kibitz.cards.tables import EVERY
 from kibitz.report.tables import section
 
 PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"
@@ -60,6 +61,13 @@ def overhead(work: dict[str, Any], field: str) -> float:
     return float(median(work["ray"][field]) / median(work["local"][field]) - 1.0)
 
 
+def share_of(result: dict[str, Any]) -> float:
+    """The share of the cores that local runs had, of all their seconds."""
+    runs = [work["local"] for work in result["works"].values()]
+    spent, passed = (sum(sum(run[field]) for run in runs) for field in ("processor", "wall"))
+    return float(spent / (passed * result["cores"]))
+
+
 def costs_of(result: dict[str, Any]) -> list[PieceCosts]:
     """What was measured, at the size that was measured; and limit hold'em over all boards, by one of its flops."""
     dispatch = max(each["driver"] for each in result["dispatch"])
@@ -104,8 +112,9 @@ def _overhead(result: dict[str, Any]) -> list[str]:
     return section(
         "Overhead",
         f"{works}. Medians of {result['rounds']} runs each on {count} cores, in turns, after one run that is not "
-        "counted; all answers were the same to the byte. Other programs ran on this machine, so the time of its cores "
-        "is the better measure: that of the command and all its processes, Ray's own included.",
+        f"counted; all answers were the same to the byte. Local runs had {100 * share_of(result):.0f}% of these cores, "
+        "other programs the rest: the less it is, the more seconds vary, and core seconds, of the command and all its "
+        "processes with Ray's own, are the better measure.",
         ["| work | s, local | s, Ray | | core s, local | core s, Ray | |", "|---|" + "---:|" * 6, *rows],
         f"Start-up: the first piece is answered {start['first']:.1f} s after the command asks for Ray, and "
         f"{start['all']:.1f} s after it all {count} workers have answered. The first work of a kind then loads "
@@ -124,7 +133,8 @@ def _costs(result: dict[str, Any]) -> list[str]:
     return section(
         "What a piece costs",
         "Seconds of a core on a node; bytes of its arguments and of its answer; milliseconds of the command, which "
-        "sends it and adds its answer up. Limit hold'em is worked out from one of its flops, by the number of boards.",
+        f"sends it and adds its answer up; of a table and a sweep it also saves what is done every {EVERY:.0f} s. "
+        "Limit hold'em is worked out from one of its flops, by the number of boards.",
         ["| work | pieces | core s | bytes in | bytes out | command ms |", "|---|---:|---:|---:|---:|---:|", *rows],
     )
 

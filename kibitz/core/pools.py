@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures import Executor as Pool
 from concurrent.futures.process import BrokenProcessPool
@@ -21,6 +21,7 @@ from kibitz.core.progress import stay_silent
 from kibitz.core.resources import CORES, ON, cores, free_memory
 
 BLAS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+Answers = Generator[tuple[int, Any], None, None]  # closing it gives the work up
 AHEAD = 2  # pieces that are begun or wait, for each that can be done at once: answers that nobody has read take memory
 
 
@@ -41,6 +42,7 @@ class LocalPool:
         """(number, answer) of pieces as they are done. One piece after the other is done in this thread, where Ctrl-C
         ends it at once."""
         jobs, order = self._side_by_side(pieces), by_cost(pieces)
+        answers: Answers
         if apart == "cores" and pieces:
             answers = _sharing(function, pieces, order, jobs, shared)
         elif jobs <= 1:
@@ -113,7 +115,7 @@ def _as_done(
 
 def _in_threads(
     function: Callable[..., Any], pieces: Sequence[Piece], order: Sequence[int], jobs: int, shared: tuple[Any, ...]
-) -> Iterator[tuple[int, Any]]:
+) -> Answers:
     event = threading.Event()
 
     def begin() -> None:
@@ -129,7 +131,7 @@ def _in_threads(
 
 def _in_processes(
     function: Callable[..., Any], pieces: Sequence[Piece], order: Sequence[int], jobs: int, shared: tuple[Any, ...]
-) -> Iterator[tuple[int, Any]]:
+) -> Answers:
     """Threads would wait for one another where work is mostly Python's, as laying out games is."""
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _follow_the_parent)
@@ -150,7 +152,7 @@ def _in_processes(
 
 def _sharing(
     function: Callable[..., Any], pieces: Sequence[Piece], order: Sequence[int], jobs: int, shared: tuple[Any, ...]
-) -> Iterator[tuple[int, Any]]:
+) -> Answers:
     """Processes that share the cores; also for one job, so that results do not depend on how many there are."""
     with _share(jobs):
         yield from _in_processes(function, pieces, order, jobs, shared)

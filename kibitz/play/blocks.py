@@ -87,5 +87,5 @@ def won_in_block(
     seatings, sums = seatings_of(len(players)), list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]()
     for begin in range(first, first + count, CHUNK):
         won = won_on(machine, alike, seatings, seed, begin, min(CHUNK, first + count - begin))
-        sums += [tuple(each) for each in cut_at_checks(seatings, begin, won)]
+        sums += [(of.deals, of.total, of.squares) for of in cut_at_checks(seatings, begin, won)]
     return sums

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from elsewhere import Elsewhere
 
+from kibitz.bench import cluster_page
 from kibitz.bench.bench_cluster import ClusterWork, Metered, bench_cluster, processor_seconds, size_of, timed
-from kibitz.bench.cluster_page import PieceCosts, cluster_markdown, costs_of, overhead, rate_of, time_on_nodes
+from kibitz.bench.cluster_page import PieceCosts, cluster_markdown, costs_of, overhead, rate_of, share_of, time_on_nodes
 from kibitz.core.errors import MissingExtra
 from kibitz.core.executor import current
 from kibitz.core.pieces import Piece
@@ -36,6 +37,7 @@ RESULT = {
 def test_figures_of_a_run():
     assert overhead(RESULT["works"]["sweep"], "wall") == pytest.approx(0.05)
     assert rate_of(RESULT) == 2e8
+    assert share_of(RESULT) == pytest.approx((40 + 41 + 80) / (4 * (10 + 11 + 12)))
     sweep, whole = costs_of(RESULT)
     assert sweep == PieceCosts("sweep", 100, pytest.approx(0.4), pytest.approx(0.02))
     assert whole.seconds == pytest.approx(3.51 * 2000 / 1755) and whole.driver == 0.03  # the dearest dispatch
@@ -83,6 +85,13 @@ def test_without_ray(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra, match="needs Ray"):
         bench_cluster(True)
+
+
+def test_the_page_is_that_of_its_data():
+    data = json.loads(cluster_page.DATA.read_text(encoding="utf-8"))
+    assert cluster_page.PAGE.read_text(encoding="utf-8") == cluster_page.page()
+    for name, work in data["works"].items():
+        assert work["pieces"] > 0 and len(work["local"]["wall"]) == len(work["ray"]["wall"]), name
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ import ray_nodes
 from bucketed import HOLDEM, random_buckets, rules
 from pieces_of_tests import slow_table
 from ray_nodes import cluster_of, kills, three_nodes, until
+from test_elsewhere_poker import states
 from test_sweep import random_profile
 
 from kibitz.bench.bench_gpu_boards import made_up_buckets
@@ -20,8 +21,11 @@ from kibitz.bench.bench_gpu_whole import random_strategy
 from kibitz.cards import recipes, tables
 from kibitz.core.executor import executing
 from kibitz.poker.bucketed.weights import recipe_of
+from kibitz.poker.buckets import buckets
 from kibitz.poker.rules import acpc
 from kibitz.poker.rules.rules import Poker
+from kibitz.poker.tournaments.fictitious import JamFoldPlay
+from kibitz.poker.tournaments.sampled import SampledHand
 from kibitz.poker.whole.strategy import always
 from kibitz.poker.whole.walk import BEST, PLAYED, Sweep
 
@@ -87,6 +91,28 @@ def test_pieces_of_tables_of_strength(name):
         assert one[each].any() and np.array_equal(one[each], other[each])
 
 
+def test_clusters_of_buckets(three_nodes, monkeypatch):
+    digests = []
+    for on in ("local", three_nodes):
+        monkeypatch.setattr(buckets, "_held", {})
+        with executing(on):
+            digests.append(buckets.hand_buckets(rules(SHRUNKEN).definition, "potential([3, 9, 20], inner=5)").digest)
+    assert digests[0] == digests[1]
+
+
+@pytest.mark.slow
+def test_states_of_a_tournament(three_nodes):
+    engine = SampledHand(4, 1000)
+    forced, payoffs = states(engine, 40)
+    found = []
+    for on in ("local", three_nodes):
+        play = JamFoldPlay(engine, forced)
+        with executing(on):
+            done = play.run(payoffs, 3, 1e-3)
+        found.append([array.tobytes() for array in (done.jams, done.gains, done.values, done.rounds)])
+    assert found[0] == found[1]
+
+
 @pytest.mark.slow
 def test_a_table_of_strength(made):
     recipe = recipes.recipe("preflop")
@@ -96,8 +122,8 @@ def test_a_table_of_strength(made):
 @pytest.mark.parametrize("what", ["sweep", "weights"])
 def test_workers_killed_in_the_middle(made, three_nodes, what):
     """A piece that lost its worker is done again, and nothing is counted twice."""
-    buckets = random_buckets(rules(SHRUNKEN), 3, 2)[0]
-    recipe = sweep_of(SHRUNKEN, BEST, 2) if what == "sweep" else recipe_of(buckets)
+    hands = random_buckets(rules(SHRUNKEN), 3, 2)[0]
+    recipe = sweep_of(SHRUNKEN, BEST, 2) if what == "sweep" else recipe_of(hands)
     expected = made(recipe, "local")
     with kills(three_nodes.name) as killed:
         assert made(recipe, "ray") == expected
@@ -112,9 +138,9 @@ MORE = acpc.parse(HOLDEM.format(rounds=4, suits=3, ranks=6, board="0 3 1 1", bet
 def test_ten_kills(made, three_nodes, what):
     """Of workers at 166 pieces, one after the other at random: the bytes of local, of local:2 and of quiet nodes."""
     poker = Poker(MORE)
-    buckets = made_up_buckets(MORE, (4,) * 4)
-    strategies = tuple(random_strategy(poker.betting, buckets, seed) for seed in (1, 2))
-    recipe = recipe_of(buckets) if what == "weights" else Sweep(poker, strategies).recipe((0, 1), BEST)
+    hands = made_up_buckets(MORE, (4,) * 4)
+    strategies = tuple(random_strategy(poker.betting, hands, seed) for seed in (1, 2))
+    recipe = recipe_of(hands) if what == "weights" else Sweep(poker, strategies).recipe((0, 1), BEST)
     assert recipe.pieces == 166
     expected = made(recipe, "local")
     assert made(recipe, "local:2") == expected

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import mmap
+
+import numpy as np
 import pytest
 from elsewhere import Elsewhere
 from test_row_experts import TINY
 
+import kibitz
+from kibitz.bench.bench_cluster import size_of
 from kibitz.core.executor import executing
 from kibitz.poker.blueprints.placed_rows import placed_blueprint
 from kibitz.poker.blueprints.rows import base_buckets
 from kibitz.poker.rules.rows import RowPlan
 from kibitz.solvers.machines import machine_of
 from kibitz.stitch import MaxInfosets, dynamic, static
-from kibitz.stitch.nodes import _frozen, _thawed
+from kibitz.stitch.nodes import _frozen, _target, _thawed
 
 
 @pytest.mark.parametrize(("game", "how"), [
@@ -45,3 +50,25 @@ def test_plans_as_plain_values():
         plain = _frozen(value)
         hash(plain)
         assert _thawed(plain) == value and type(_thawed(plain)) is type(value)
+
+
+def mapped(array):
+    """Whether an array is a view of a file that is mapped: all processes of a node that have it share its pages."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(getattr(array, "obj", None), mmap.mmap)
+
+
+@pytest.mark.parametrize("seats", ["each", "all"])
+def test_experts_map_their_base(seats):
+    """Eight experts on a node have one copy of the base, which is in none of the pieces."""
+    base = kibitz.solve("leduc", "cfr+", abstraction="JQ.K", iterations=5)
+    parts, pool = "prefix(r, cr, ccr, cccr)", Elsewhere()
+    with executing(pool):
+        static("leduc", base, parts, seats, inside="suits", iterations=2)
+    assert len(pool.pieces) == (8 if seats == "each" else 4)
+    assert all(size_of(piece.arguments) < 1000 < base.probabilities.nbytes for piece in pool.pieces)
+    (order,) = {piece.arguments[0] for piece in pool.pieces}
+    target = _target(order)
+    assert mapped(target.base.probabilities) and (target.base.probabilities == base.probabilities).all()
+    assert not mapped(base.probabilities)

@@ -117,6 +117,13 @@ def test_a_match_that_is_decided_early(base, three_nodes, monkeypatch):
     assert one.stopped == "decided" and (one.deals, one.scores) == (other.deals, other.scores)
 
 
+def test_a_crosstable(base, three_nodes):
+    strategies = {"base": base, "cfr": kibitz.solve("leduc", "cfr", iterations=20)}
+    expected = kibitz.crosstable("leduc", strategies).data()
+    with executing(three_nodes):
+        assert kibitz.crosstable("leduc", strategies).data() == expected
+
+
 def test_runs_of_papers(three_nodes):
     run = Run("powers", pow, [(k, 3) for k in range(9)], "processes")
     with executing(three_nodes):

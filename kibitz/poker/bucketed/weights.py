@@ -149,7 +149,7 @@ def _piece_bytes(buckets: HandBuckets) -> int:
     boards = max(shard[last].stop - shard[last].start for shard in shards_of(buckets.boards))
     used = min(count, boards * hands)
     tables = sum(0 if of.table is None else of.table.nbytes for of in buckets.rounds)
-    return tables + 4 * 8 * used**2 + boards * hands * HAND_BYTES + 12 * count
+    return int(tables + 4 * 8 * used**2 + boards * hands * HAND_BYTES + 12 * count)
 
 
 def counted_piece(named: SharedArtefact, piece: int) -> tuple[Ints, NDArray[Any], NDArray[Any]]:

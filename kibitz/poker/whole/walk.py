@@ -199,7 +199,7 @@ class Sweep:
             total += boards * (hands * (HAND_BYTES + 8 * len(self.sources)) + 2 * live**2)
             total += self.groups(level) * self.hands(max(0, level - 1)) * wide * (item + 16)
         depth = max(int(each.max(initial=0)) for each in self.lanes.ways[:2]) + 2
-        return total + 4 * self.hands(0) * wide * item * depth
+        return int(total + 4 * self.hands(0) * wide * item * depth)
 
     @cached_property
     def gpu(self) -> Shards:
