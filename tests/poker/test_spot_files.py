@@ -135,7 +135,7 @@ def test_a_saved_solution_is_the_same(tmp_path, cards):
     assert again.at().mean_values == pytest.approx(answer.at().mean_values, abs=1e-2)
     save_spot(again, tmp_path / "a.spot")  # over itself
     files = sum(path.stat().st_size for path in (tmp_path / "a.spot").iterdir())
-    assert files < 3 * answer.solved.packed()["strategy"].nbytes + 40_000
+    assert files < 3 * answer.solved.packed()["average"].nbytes + 40_000
 
 
 def test_damaged_solutions_are_refused(tmp_path):
@@ -151,7 +151,7 @@ def test_damaged_solutions_are_refused(tmp_path):
         with pytest.raises(ArtefactError, match="no solved spot"):
             load_spot(tmp_path / "b.spot")
         shutil.rmtree(tmp_path / "b.spot")
-    short = {**artefact.arrays, "strategy": artefact.arrays["strategy"][:-1]}
+    short = {**artefact.arrays, "average": artefact.arrays["average"][:-1]}
     store.save(tmp_path / "b.spot", "spot", short, artefact.meta)
     with pytest.raises(ArtefactError, match="another layout"):
         load_spot(tmp_path / "b.spot")

@@ -40,12 +40,12 @@ def test_values_and_gains_are_those_of_the_tree(options):
     game = SpotGame(question)
     answer = solve(question, iterations=40, threads=1)
     profile = kibitz.profile_from(game, game.table(answer))
-    assert value(game, profile) == pytest.approx(answer.gains.value, abs=1e-6)
+    assert value(game, profile) == pytest.approx(answer.gains.value, abs=1e-5)
     for seat in (0, 1):
-        assert float(best_response(game, profile, seat)[0]) == pytest.approx(answer.gains.best[seat], abs=1e-6)
+        assert float(best_response(game, profile, seat)[0]) == pytest.approx(answer.gains.best[seat], abs=1e-5)
     first = answer.at()
-    assert first.gains == pytest.approx(answer.gains.best - answer.gains.value, abs=1e-6)
-    assert first.mean_values == pytest.approx(answer.values, abs=1e-6)
+    assert first.gains == pytest.approx(answer.gains.best - answer.gains.value, abs=1e-5)
+    assert first.mean_values == pytest.approx(answer.values, abs=1e-5)
 
 
 @pytest.mark.parametrize("options", CASES)
@@ -95,14 +95,14 @@ def test_values_of_hands_and_actions_at_every_node():
                 theirs = rows[label][action][0]
                 if np.isnan(theirs) or node.weights[seat].max() < 1e-6 or node._meets[seat, hand] < 1e-6:
                     continue  # what is left of sums by card removal is rounding
-                assert node.action_values[k, hand] - node.paid[seat] == pytest.approx(theirs, abs=1e-5)
+                assert node.action_values[k, hand] - node.paid[seat] == pytest.approx(theirs, abs=1e-4)
                 compared += 1
             # how likely the hand is here is its weight over that of all pairs at the beginning
             reach = rows[label][node.actions[0]][1]
             whole = answer.at().weights[seat].sum()
             assert node.weights[seat, hand] / whole * node.chance == pytest.approx(reach, abs=1e-9)
         if node.reach > 1e-6:
-            assert node.mean_values.sum() == pytest.approx(node.pot, abs=1e-4)
+            assert node.mean_values.sum() == pytest.approx(node.pot, abs=1e-3)
     assert compared > 500
 
 
