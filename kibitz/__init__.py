@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kibitz.play.agents import agent
     from kibitz.play.conformance import check
     from kibitz.play.matches import match
+    from kibitz.poker.spots.flop_report import flop_report
     from kibitz.poker.spots.comparing import compare_spots
     from kibitz.poker.spots.reading import read_spot, spot
     from kibitz.poker.spots.saved import load_spot, save_spot
@@ -73,6 +74,7 @@ __all__ = [
     "executing",
     "exploitability",
     "export",
+    "flop_report",
     "game",
     "icm",
     "info",
@@ -116,6 +118,7 @@ _NAMES = {
     "kibitz.play.agents": ("agent",),
     "kibitz.play.conformance": ("check",),
     "kibitz.play.matches": ("match",),
+    "kibitz.poker.spots.flop_report": ("flop_report",),
     "kibitz.poker.spots.comparing": ("compare_spots",),
     "kibitz.poker.spots.reading": ("read_spot", "spot"),
     "kibitz.poker.spots.saved": ("load_spot", "save_spot"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from kibitz.core.executor import executing
 from kibitz.core.pools import LocalPool
 
 
@@ -21,4 +22,9 @@ class Elsewhere(LocalPool):
             shared: tuple[Any, ...] = ()) -> Iterator[tuple[int, Any]]:  # fmt: skip
         assert "<" not in function.__qualname__  # nodes know functions by name
         self.calls.append((function.__name__, len(pieces)))
-        return super().map(function, pieces, "threads", on_progress, shared)
+
+        def alone(*arguments: Any) -> Any:
+            with executing(LocalPool(1)):  # a piece does its own work
+                return function(*arguments)
+
+        return super().map(alone, pieces, "threads", on_progress, shared)

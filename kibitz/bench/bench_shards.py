@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from kibitz.bench.verdicts import machine
 from kibitz.core import store
@@ -27,13 +26,12 @@ from kibitz.poker.bucketed.build import bucket_form
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.report.tables import section
 from kibitz.solvers.blueprint import Blueprint
-from kibitz.solvers.merging import Arrays, Merge, merged
 from kibitz.solvers.shards import SHARE, MergedRound, Sharding, rounds
 
 PAGE = Path(__file__).parents[2] / "docs" / "shards.md"
 DATA = PAGE.with_suffix(".json")
-SEEDS, SHARDS, MERGES = 3, (2, 4, 8), (50, 200)
-NAIVE = 8  # shards of the control, where differences are averaged
+SEEDS, SHARDS, MERGES = 3, (2, 4, 8), (20, 100)
+MOST = SHARDS[-1]  # shards of the control
 MEMORY = 1 << 30  # of a table, which grows to what is needed
 NETWORK, OVERHEAD = 1e9 / 8, 0.1  # bytes a second; the share of the time that merges may take
 HEAD = """# Training in shards
@@ -57,11 +55,11 @@ class ShardedGame(NamedTuple):
 
 
 GAMES = {
-    "leduc": ShardedGame("Leduc", "leduc", None, 64_000),
+    "leduc": ShardedGame("Leduc", "leduc", None, 32_000),
     "holdem": ShardedGame(
-        "limit hold'em with 9 cards", "poker(file=holdem.limit.2p, ranks=3, suits=3)", "percentile(2)", 64_000
+        "hold'em with 9 cards", "poker(file=holdem.limit.2p, ranks=3, suits=3)", "percentile([2, 2, 1, 1])", 32_000
     ),
-    "rhode_island": ShardedGame("Rhode Island hold'em", "rhode_island", "percentile(4)", 64_000),
+    "rhode_island": ShardedGame("Rhode Island hold'em", "rhode_island", "percentile(3)", 32_000),
 }
 
 
@@ -79,22 +77,11 @@ def exploitability_of(game: ShardedGame) -> Callable[[Blueprint], float]:
     return lambda blueprint: form.measure(in_buckets(blueprint, form).probabilities).nash_conv / 2
 
 
-def averaged(before: Arrays, answers: Sequence[Arrays]) -> Arrays:
-    """The control: the mean of what shards have learned instead of the sum."""
-    after, keys = merged(before, answers), before["key"]
-    old = np.zeros_like(after["value"], np.float64)
-    if len(keys):
-        at = np.minimum(np.searchsorted(keys, after["key"]), len(keys) - 1)
-        known = keys[at] == after["key"]
-        old[known] = before["value"][at[known]]
-    return {"key": after["key"], "value": (old + (after["value"] - old) / len(answers)).astype(np.float32)}
-
-
-def in_shards(game: ShardedGame, seed: int, sharding: Sharding, merge: Merge) -> tuple[Blueprint, list[MergedRound]]:
+def in_shards(game: ShardedGame, seed: int, sharding: Sharding) -> tuple[Blueprint, list[MergedRound]]:
     """A blueprint that was trained in shards, one after the other on this core."""
     blueprint = Blueprint.empty(game.spec, game.abstraction, MEMORY, seed)
     with executing(LocalPool(1)):
-        return blueprint, list(rounds(blueprint, sharding, game.iterations, merge=merge))
+        return blueprint, list(rounds(blueprint, sharding, game.iterations))
 
 
 def plain_runs(game: ShardedGame, measure: Callable[[Blueprint], float], seeds: int) -> dict[str, Any]:
@@ -117,18 +104,19 @@ def plain_runs(game: ShardedGame, measure: Callable[[Blueprint], float], seeds: 
 
 
 def sharded_runs(
-    game: ShardedGame, measure: Callable[[Blueprint], float], seeds: int, shards: int, merges: int | None, naive: bool
+    game: ShardedGame, measure: Callable[[Blueprint], float], seeds: int, merges: int, sharding: Sharding
 ) -> dict[str, Any]:
-    """Training in shards. merges: in all, at equal distances; None: when they are made by default."""
-    every = None if merges is None else max(1, game.iterations // (shards * merges))
+    """Training in shards, with so many merges in all, at equal distances."""
+    every = max(1, game.iterations // (sharding.shards * merges))
     figures, done = [], list[MergedRound]()
     for seed in range(seeds):
-        blueprint, done = in_shards(game, seed, Sharding(shards, every), averaged if naive else merged)
+        blueprint, done = in_shards(game, seed, replace(sharding, merge_every=every))
         figures.append(measure(blueprint))
     late = done[len(done) // 2 :]  # when the table has most of its rows
     return {
-        "shards": shards, "merge_every": every, "merges": len(done), "naive": naive, "exploitability": figures,
-        "sent": fmean(each.sent for each in late), "received": fmean(each.received for each in late) / shards,
+        "shards": sharding.shards, "merge_every": every, "merges": merges, "alone": sharding.alone,
+        "exploitability": figures, "sent": fmean(each.sent for each in late),
+        "received": fmean(each.received for each in late) / sharding.shards,
         "merge_seconds": median(each.merge_seconds for each in late),
     }  # fmt: skip
 
@@ -138,7 +126,7 @@ def bench_shards(
 ) -> dict[str, Any]:
     """Measure; returns what the JSON file holds. quick: a seed, an eighth of the iterations, and fewer merges."""
     say, began = say or partial(print, flush=True), time.process_time()
-    seeds, merges = (1, (20,)) if quick else (SEEDS, MERGES)
+    seeds, merges = (1, (10,)) if quick else (SEEDS, MERGES)
     result: dict[str, Any] = {"machine": machine(), "seeds": seeds, "games": {}}
     for name, chosen in GAMES.items():
         game = chosen._replace(iterations=chosen.iterations // 8) if quick else chosen
@@ -146,12 +134,12 @@ def bench_shards(
         plain = plain_runs(game, measure, seeds)
         say(f"{game.label}: plain {fmean(plain['exploitability'][str(game.iterations)]):.4g}")
         runs = []
-        plans = [(shards, count, False) for shards in SHARDS for count in (*merges, None)]
-        for shards, count, naive in (*plans, *((NAIVE, count, True) for count in merges)):
-            run = sharded_runs(game, measure, seeds, shards, count, naive)
-            runs.append(run)
-            say(f"{game.label}: {shards} shards, {run['merges']} merges{', averaged' * naive}: "
-                f"{multiple(game.iterations, plain, run):.2f} times plain")  # fmt: skip
+        for sharding in (*map(Sharding, SHARDS), Sharding(MOST, alone=True)):
+            for count in merges:
+                run = sharded_runs(game, measure, seeds, count, sharding)
+                runs.append(run)
+                say(f"{game.label}: {sharding.shards} shards, {count} merges{', each for itself' * sharding.alone}: "
+                    f"{multiple(game.iterations, plain, run):.2f} times plain")  # fmt: skip
         result["games"][name] = {**game._asdict(), "plain": plain, "runs": runs}
     result["seconds"] = time.process_time() - began
     if out is not None:
@@ -161,8 +149,12 @@ def bench_shards(
 
 def multiple(iterations: int, plain: dict[str, Any], run: dict[str, Any]) -> float:
     """Exploitability as a multiple of that of plain training with as many iterations: a mean over seeds."""
-    base: list[float] = plain["exploitability"][str(iterations)]
-    return fmean(x / y for x, y in zip(run["exploitability"], base, strict=True))
+    return ratio(run["exploitability"], plain["exploitability"][str(iterations)])
+
+
+def ratio(figures: Sequence[float], base: Sequence[float]) -> float:
+    """The mean over seeds of one by the other."""
+    return fmean(x / y for x, y in zip(figures, base, strict=True))
 
 
 # The page
@@ -174,87 +166,81 @@ def shards_markdown(result: dict[str, Any]) -> list[str]:
     return [*_costs(games), *_control(games), *_traffic(games)]
 
 
-def _ratio(game: dict[str, Any], run: dict[str, Any]) -> float:
-    return multiple(game["iterations"], game["plain"], run)
-
-
 def _name(game: dict[str, Any]) -> str:
     return f"{game['label']}, `{game['abstraction']}`" if game["abstraction"] else str(game["label"])
 
 
-def _run(game: dict[str, Any], shards: int, nth: int, naive: bool = False) -> dict[str, Any]:
-    """The nth run of so many shards; the last one has merges by default."""
-    return dict([run for run in game["runs"] if run["shards"] == shards and run["naive"] is naive][nth])
+def _cells(game: dict[str, Any], shards: int, alone: bool = False) -> str:
+    """Multiples of plain training, by the number of merges."""
+    runs = [run for run in game["runs"] if (run["shards"], run["alone"]) == (shards, alone)]
+    return " | ".join(f"{multiple(game['iterations'], game['plain'], run):.2f}" for run in runs)
+
+
+def _counts(games: list[dict[str, Any]]) -> list[int]:
+    """Shards that were measured."""
+    return sorted({run["shards"] for run in games[0]["runs"]})
+
+
+def _heads(games: list[dict[str, Any]]) -> list[str]:
+    return [f"{merges} merges" for merges in sorted({run["merges"] for run in games[0]["runs"]})]
 
 
 def _costs(games: list[dict[str, Any]]) -> list[str]:
-    lines = ["| game | iterations | shards | " + " | ".join(_periods(games[0])) + " | plain, one core in the same time |",
-             "|---|---:|---:|" + "---:|" * (len(_periods(games[0])) + 1)]  # fmt: skip
+    heads = _heads(games)
+    lines = [f"| game | iterations | shards | {' | '.join(heads)} | one core, same time |",
+             "|---|---:|---:|" + "---:|" * (len(heads) + 1)]  # fmt: skip
     for game in games:
-        base = game["plain"]["exploitability"]
-        for shards in sorted({run["shards"] for run in game["runs"]}):
-            runs = [run for run in game["runs"] if run["shards"] == shards and not run["naive"]]
-            alone = base[str(game["iterations"] // shards)]
-            behind = fmean(x / y for x, y in zip(alone, base[str(game["iterations"])], strict=True))
-            cells = [f"{_ratio(game, run):.2f}" + f" ({run['merges']})" * (run["merge_every"] is None) for run in runs]
-            lines.append(f"| {_name(game)} | {game['iterations']:,} | {shards} | {' | '.join(cells)} | {behind:.2f} |")
+        base, iterations = game["plain"]["exploitability"], game["iterations"]
+        for shards in _counts(games):
+            behind = ratio(base[str(iterations // shards)], base[str(iterations)])
+            lines.append(f"| {_name(game)} | {iterations:,} | {shards} | {_cells(game, shards)} | {behind:.2f} |")
     return section(
         "What stale rows cost",
         "Exploitability after the same number of iterations in all, as a multiple of that of plain training; a mean "
-        "over seeds. Games with buckets are measured in the abstract game. Merges are at equal distances, or as they "
-        f"are without `--merge-every`: after {100 * SHARE:g}% more iterations each (their number in brackets). The last "
+        "over seeds. Games with buckets are measured in the abstract game. Merges are at equal distances. The last "
         "column is what W shards compete with: plain training on one core, which does one W-th of the iterations in "
         "the time that W cores take. Shards pay where their figure is below it.",
         lines,
     )
 
 
-def _periods(game: dict[str, Any]) -> list[str]:
-    first = game["runs"][0]["shards"]
-    runs = [run for run in game["runs"] if run["shards"] == first and not run["naive"]]
-    return [f"{run['merges']} merges" if run["merge_every"] else "default" for run in runs]
-
-
 def _control(games: list[dict[str, Any]]) -> list[str]:
-    lines = ["| game | merges | sum of differences | mean of differences |", "|---|---:|---:|---:|"]
-    for game in games:
-        naive = [run for run in game["runs"] if run["naive"]]
-        for nth, run in enumerate(naive):
-            same = _run(game, run["shards"], nth)
-            lines.append(f"| {_name(game)} | {run['merges']} | {_ratio(game, same):.2f} | {_ratio(game, run):.2f} |")
+    heads = [f"{head}, {how}" for how in ("default", "each for itself") for head in _heads(games)]
+    lines = [f"| game | {' | '.join(heads)} |", "|---|" + "---:|" * len(heads)]
+    lines += [f"| {_name(game)} | {_cells(game, MOST)} | {_cells(game, MOST, alone=True)} |" for game in games]
     return section(
-        "Why the sum and not the mean",
-        f"The same with {NAIVE} shards, where a merge adds the mean of what shards have learned instead of the sum, as "
-        "parallel gradient descent often does: multiples of plain training as above. Regrets and averages are sums "
-        "over iterations, so the mean counts each iteration as one W-th.",
+        "Why shards count for one another",
+        f"The same multiples for {MOST} shards. Shards that begin with the same rows make the same corrections, and "
+        "their sum goes too far. So each of W shards begins with regrets divided by W, which changes no strategy, and "
+        "what it learns weighs as much as if the others learned the same; a merge adds to the undivided regrets what "
+        "all have learned. With undivided regrets (each for itself) the merge is the same sum.",
         lines,
     )
 
 
 def _traffic(games: list[dict[str, Any]]) -> list[str]:
-    lines = ["| game | rows | shards | merges | to each node | from each shard | seconds to merge | iterations a shard "
-             "and second | iterations between merges, at least |", "|---|" + "---:|" * 8]  # fmt: skip
+    lines = ["| game | rows | shards | merges | to each node | from each shard | seconds to merge | "
+             "iterations a second | iterations between merges, at least |", "|---|" + "---:|" * 8]  # fmt: skip
     for game in games:
         pace = game["plain"]["iteration_seconds"]
-        for shards in sorted({run["shards"] for run in game["runs"]}):
-            for run in (run for run in game["runs"] if run["shards"] == shards and run["merge_every"]):
-                if run["naive"]:
-                    continue
+        for run in game["runs"]:
+            if not run["alone"]:
                 lines.append(
-                    f"| {_name(game)} | {game['plain']['rows']:,} | {shards} | {run['merges']} | "
+                    f"| {_name(game)} | {game['plain']['rows']:,} | {run['shards']} | {run['merges']} | "
                     f"{run['sent'] / 1e3:,.0f} kB | {run['received'] / 1e3:,.0f} kB | {run['merge_seconds']:.3f} | "
                     f"{1 / pace:,.0f} | {_least(run, pace):,.0f} |"
                 )
     return section(
         "What travels, and when it pays",
-        "A node gets all rows once in a round, and a shard answers with the rows that it changed. The last column is "
-        f"arithmetic: how many iterations a shard should do between two merges so that merges take {100 * OVERHEAD:g}% "
-        f"of the time, if everything passes one link of {8 * NETWORK / 1e9:g} Gbit/s, a node a shard: W times the rows, W "
-        "answers, and the time to merge. With fewer iterations the network is what training waits for; the table at "
-        "the top says what more of them cost. The number of rows is fixed while training lasts, so in a longer "
-        f"training merges can be further apart at the same relative distance ({100 * SHARE:g}% is the default), and "
-        "their share of the time goes to zero: shards pay for long trainings, and for games whose iterations are slow "
-        "next to the size of their tables.",
+        "A node gets all rows once in a round, and a shard answers with the rows that it changed. Iterations a second "
+        "are those of plain training on one core. The last column is arithmetic: how many iterations a shard should do "
+        f"between two merges so that merges take {100 * OVERHEAD:g}% of the time, if everything passes one link of "
+        f"{8 * NETWORK / 1e9:g} Gbit/s, a node a shard: W times the rows, W answers, and the time to merge. With fewer "
+        "iterations training waits for the network; the first table says what more of them cost.",
+        "A game has only so many rows, so what travels in a merge does not grow with the length of training. Without "
+        f"`--merge-every` a round has {100 * SHARE:g}% of the iterations before it: rounds get longer, and merges take "
+        "a share of the time that goes to zero. So shards pay for long trainings, and sooner where iterations are slow "
+        "next to the size of the table.",
         lines,
     )
 
@@ -270,7 +256,7 @@ def page() -> str:
     result = json.loads(DATA.read_text(encoding="utf-8"))
     on = result["machine"]
     return "\n".join([
-        HEAD, f"{result['seeds']} seeds. {on['date']}, {on['processor']}, one of {on['cores']} cores, {on['system']}; kibitz "
-        f"{on['kibitz']}, Python {on['python']}, NumPy {on['numpy']}, Numba {on['numba']}. Processor time: "
+        HEAD, f"{result['seeds']} seeds. {on['date']}, {on['processor']}, one of {on['cores']} cores, {on['system']}; "
+        f"kibitz {on['kibitz']}, Python {on['python']}, NumPy {on['numpy']}, Numba {on['numba']}. Processor time: "
         f"{result['seconds']:.0f} s.", "", *shards_markdown(result),
     ])  # fmt: skip

@@ -57,7 +57,7 @@ def time_on_nodes(of: PieceCosts, nodes: int, cores: int, rate: float) -> TimeOn
 
 def overhead(work: dict[str, Any], field: str) -> float:
     """How much more Ray takes than the pool of this machine, of medians: 0.05 is 5%."""
-    return median(work["ray"][field]) / median(work["local"][field]) - 1.0
+    return float(median(work["ray"][field]) / median(work["local"][field]) - 1.0)
 
 
 def costs_of(result: dict[str, Any]) -> list[PieceCosts]:

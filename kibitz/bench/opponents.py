@@ -32,7 +32,7 @@ MOST_BYTES = 4 << 20  # of one shipped strategy
 SAVE_EVERY = 30.0  # seconds
 
 
-class Recipe(NamedTuple):
+class OpponentRecipe(NamedTuple):
     """How one of them is trained."""
 
     rows: RowPlan
@@ -42,8 +42,8 @@ class Recipe(NamedTuple):
 
 BUCKETS = "percentile([169, 100, 100, 100], recall=false)"
 RECIPES = {
-    "holdem.limit.2p": Recipe(RowPlan((BUCKETS,)), 8_000_000),
-    "holdem.limit.3p": Recipe(RowPlan((BUCKETS,), betting="pot"), 4_000_000),
+    "holdem.limit.2p": OpponentRecipe(RowPlan((BUCKETS,)), 5_000_000),
+    "holdem.limit.3p": OpponentRecipe(RowPlan((BUCKETS,), betting="pot"), 2_200_000),
 }
 
 

@@ -9,15 +9,16 @@ What `kibitz.cards.parse_range` reads by itself (AA:0.5, 22+, A5s-A2s, AsKh) may
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.ranges import HANDS, Item, parse_items
 from kibitz.core.errors import GameError
 from kibitz.core.pointing import PointedError
 
 Floats = NDArray[np.float64]
+HANDS = 1326
 _TAG = re.compile(r"\[\s*(?P<close>/?)\s*(?P<weight>\d{1,3}(?:\.\d{0,9})?|\.\d{1,9})\s*%?\s*\]")
 _NUMBER = re.compile(r"\d+(?:\.\d*)?(?:e-?\d+)?|\.\d+", re.IGNORECASE)
 LEAST = 20  # numbers that are a list of weights, and not hands such as 98 87 76
@@ -46,21 +47,23 @@ def weights_of(text: str) -> Floats:
     return weights
 
 
-def items_in_blocks(text: str) -> list[Item]:
-    """The items of a range with tags such as [50] and [/50]."""
-    items: list[Item] = []
-    weight, opened = 1.0, None
-    tags = [*_TAG.finditer(text), None]
-    at = 0
-    for tag in tags:
+class RangeBlock(NamedTuple):
+    """A part of a text, and the weight of its hands."""
+
+    at: int
+    end: int
+    weight: float
+
+
+def blocks_of(text: str) -> list[RangeBlock]:
+    """The parts of a range between tags such as [50] and [/50], those without a weight too."""
+    blocks: list[RangeBlock] = []
+    weight, opened, at = 1.0, None, 0
+    for tag in (*_TAG.finditer(text), None):
         end = len(text) if tag is None else tag.start()
         _check_brackets(text, at, end)
         if text[at:end].strip(" \t\r\n,;"):
-            try:
-                here = parse_items(text[at:end])
-            except PointedError as error:
-                raise PointedError(error.sentence, text, at + error.at, at + error.end) from None
-            items += [Item(item.hands, item.top, item.weight * weight) for item in here]
+            blocks.append(RangeBlock(at, end, weight))
         if tag is None:
             break
         share = float(tag["weight"]) / 100
@@ -78,7 +81,7 @@ def items_in_blocks(text: str) -> list[Item]:
     if opened is not None:
         raise PointedError(f"{opened[0]} has no end: write [/{opened['weight']}] after its hands", text, opened.start(),
                            opened.end())  # fmt: skip
-    return items
+    return blocks
 
 
 def _check_brackets(text: str, at: int, end: int) -> None:

@@ -112,12 +112,12 @@ def hand_cards() -> Ints:
 def parse_range(text: str) -> Range:
     """Read a range; the module says how they are written. `top 15%` looks up a table, which is made on first use."""
     from kibitz.cards.deck import names, parse
-    from kibitz.cards.range_texts import has_weights, items_in_blocks, weights_of
+    from kibitz.cards.range_texts import has_weights, weights_of
 
     if has_weights(text):
         return Range("1,326 weights", weights_of(text))
     weights = np.zeros(HANDS)
-    items = items_in_blocks(text) if "[" in text or "]" in text else parse_items(text)
+    items = _in_blocks(text) if "[" in text or "]" in text else parse_items(text)
     for item in items:
         hands = np.array(item.hands, np.int64) if item.top is None else best(item.top)
         weights[hands] = item.weight
@@ -141,6 +141,22 @@ def parse_items(text: str) -> list[Item]:
         except GameError as error:
             raise PointedError(str(error), text, match.start(), match.end()) from None
         at = _skipped(text, match.end())
+    if not items:
+        raise GameError(f"a hand or range is empty: write one such as {SUCH_AS}")
+    return items
+
+
+def _in_blocks(text: str) -> list[Item]:
+    """The items of a range with tags such as [50] and [/50]."""
+    from kibitz.cards.range_texts import blocks_of
+
+    items: list[Item] = []
+    for at, end, weight in blocks_of(text):
+        try:
+            here = parse_items(text[at:end])
+        except PointedError as error:
+            raise PointedError(error.sentence, text, at + error.at, at + error.end) from None
+        items += [Item(item.hands, item.top, item.weight * weight) for item in here]
     if not items:
         raise GameError(f"a hand or range is empty: write one such as {SUCH_AS}")
     return items

@@ -29,6 +29,7 @@ STREETS = {"preflop": 2, "flop": 5, "turn": 6, "river": 7}  # cards seen
 WHEN = {"preflop": "before the flop", "flop": "on the flop", "turn": "on the turn", "river": "on the river"}
 # Boards in a piece, so that one takes a fraction of a second: by cards seen. Before the flop, boards of five are cut.
 SLICE = {2: 4096, 5: 16, 6: 128, 7: 1024}
+COPIES, ROOM = 3, 60 << 20  # of a piece's answer while it is sent; bytes of boards, their weights and what they need
 TRIPLES = 512  # boards in a piece of the table of three hands, which has larger ones
 
 
@@ -184,8 +185,14 @@ def _boards(cards: int) -> NDArray[np.uint8]:
 
 def _on_nodes(name: str, seen: int = 2) -> NodePieces:
     """Tables by boards get rows of their own from each piece; the others are sums."""
-    rows = seen > 2
-    return NodePieces(rows_of_piece if rows else sums_of_piece, lambda executor: (name,), _put if rows else _add)
+    if seen == 2:
+        return NodePieces(sums_of_piece, lambda executor: (name,), _add, lambda: COPIES * recipe(name).bytes + ROOM)
+
+    def memory() -> int:
+        width = sum(np.dtype(dtype).itemsize * int(np.prod(shape[1:])) for dtype, shape in recipe(name).arrays.values())
+        return COPIES * SLICE[seen] * comb(54 - seen, 2) * (8 + width) + ROOM
+
+    return NodePieces(rows_of_piece, lambda executor: (name,), _put, memory)
 
 
 def sums_of_piece(name: str, piece: int) -> Arrays:

@@ -54,6 +54,7 @@ RANGES: dict[str, NumberRange] = {
     **dict.fromkeys(("--precision", "--tolerance", "--until"), NumberRange(0, 1e300)),  # most solvers never reach 0
     "--ante": NumberRange(0, 1e9),
     "--begin": NumberRange(2, 99),
+    "--boards": NumberRange(1, 10_000),
     "--bins": NumberRange(1, 1_000),
     "--cuts": NumberRange(1, 1_000),
     "--pilot": NumberRange(1, EVERYWHERE),

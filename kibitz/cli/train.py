@@ -132,7 +132,7 @@ def train(
     merge_every: Annotated[
         int | None,
         number("--merge-every", "N", "With --shards: iterations that each shard does between two merges. Default: all "
-               "shards together, 0.5% of the iterations before."),
+               "shards together, 2% of the iterations before."),
     ] = None,
     on: On = None,
     seed: Annotated[int | None, number("--seed", "N", "Random seed of deals and draws. Default: 0.")] = None,

@@ -22,10 +22,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import kibitz
 from kibitz.core.artefacts import Absent, Files, SharedArtefact, brought_by, files_of, shared_artefact
 from kibitz.core.errors import KibitzError, MissingExtra, SolverError
 from kibitz.core.pieces import Apart, OnPieces, Piece, Remaining, by_cost
+from kibitz.core.progress import stay_silent
 from kibitz.core.resources import CORES, ON, cores
 
 RETRIES = 20  # times that a piece is done again because its worker or node was lost
@@ -58,10 +61,11 @@ def work_out(
     if version() != asked:
         return OTHER, node, version()
     os.environ.pop(ON, None)  # a piece does its own work
+    stay_silent()
     os.environ[CORES] = str(share)
     brought_by(lambda sha256: _fetched(files.get(sha256)))
     try:
-        return DONE, function(*shared, *arguments)
+        return DONE, function(*shared, *map(_own, arguments))
     except Absent as absent:
         return ABSENT, absent.sha256
     except KibitzError as error:
@@ -70,6 +74,11 @@ def work_out(
         return REFUSED, f"a piece of this work needs more memory than the node {node} has left"
     except Exception as error:
         return FAILED, node, f"{type(error).__name__}: {error}", traceback.format_exc()
+
+
+def _own(value: Any) -> Any:
+    """An argument that a piece may write to: what Ray maps is read-only, and of another type to compiled code."""
+    return np.array(value) if isinstance(value, np.ndarray) and not value.flags.writeable else value
 
 
 def _fetched(refs: list[Any] | None) -> Files | None:
@@ -155,7 +164,8 @@ class RayPool:
             )
         self._begin(self.name)
         self._check_room(pieces)
-        left, waiting = Remaining([piece.cost for piece in pieces]), dict[Any, int]()
+        left = Remaining([piece.cost for piece in pieces], function.__name__, self.name)
+        waiting = dict[Any, int]()
         queue = by_cost(pieces)[::-1]  # the next one last
         with self._said():
             sent = tuple(self._ray.put(value) for value in shared)
@@ -180,6 +190,7 @@ class RayPool:
                         if on_progress is not None:
                             on_progress(*told)
             finally:
+                left.end()
                 for reference in waiting:
                     self._ray.cancel(reference, force=True)
 

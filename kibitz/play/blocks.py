@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.core.artefacts import SharedArtefact, located, made_artefact
+from kibitz.core.artefacts import SharedArtefact, located, saved_for_nodes
 from kibitz.core.errors import GameError
 from kibitz.core.executor import current
 from kibitz.core.pieces import Executor, Piece
@@ -60,8 +60,7 @@ def blocks_of(machine: Machine, players: Sequence[Any]) -> Blocks | None:
 
 def _named(player: Any, executor: Executor) -> Named | None:
     if isinstance(player, Profile | Blueprint):
-        kind = type(player).__name__.lower()
-        return executor.artefact(made_artefact(f"{kind}-{player.sha256[:20]}", player.save))
+        return executor.artefact(saved_for_nodes(player))
     if not isinstance(player, str | Path):
         return None
     name, path, _ = parsed(str(player))

@@ -46,9 +46,9 @@ def plan_plot(setting: Setting, probabilities: NDArray[np.float64], plan: Plan) 
         for cut, (left, width, level), figure_of in zip(tree, boxes, figures, strict=True):
             thick = cut.name in chosen
             colour = shade(0.08 + 0.8 * figure_of / most)
-            border = {"edgecolor": ORANGE, "linewidth": 2.5} if thick else {"edgecolor": "white", "linewidth": 0.5}
-            box = Rectangle((left, level), width, 0.94, facecolor=colour, zorder=3 if thick else 2, **border)
-            axis.add_patch(box)
+            border, line, order = (ORANGE, 2.5, 3) if thick else ("white", 0.5, 2)
+            axis.add_patch(Rectangle((left, level), width, 0.94, facecolor=colour, edgecolor=border, linewidth=line,
+                                     zorder=order))  # fmt: skip
             if width > 0.04:
                 dark = figure_of > 0.55 * most
                 said = f"{cut.name.removeprefix('prefix(').removesuffix(')')}\n{figure_of:.3g}"

@@ -2,8 +2,15 @@
 
 All shards begin with the same rows. A shard answers with the rows that it changed (`changes`), as they are now. After a
 merge (`merged`) each number is what it was, plus what each shard added to it. Sums are in double precision and in the
-order of the shards; a number that one shard alone has changed is taken as it is, so that one shard by itself is plain
-training.
+order of the shards.
+
+Shards that walk side by side from the same rows make the same corrections, and together they go too far. So each of W
+shards begins with regrets divided by W (`begun`): then what it learns weighs W times as much next to them, as if the
+others learned the same. Strategies do not change by that, as regret matching has no scale; the sum of what was learned
+is the same sum.
+
+With one shard nothing is divided, and a number that one shard alone has changed is taken as it is: one shard by itself
+is plain training.
 
 Rows are arrays as a store saves them (`Store.arrays`): key and value of a hash table, or columns with fixed places. A
 row of a hash table whose average has become smaller was driven out of a full table and made anew: all of it was added.
@@ -11,16 +18,27 @@ row of a hash table whose average has become smaller was driven out of a full ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
-Merge: TypeAlias = Callable[[Arrays, Sequence[Arrays]], Arrays]
-KEY, VALUE, AT = "key", "value", "_at"
+KEY, VALUE, REGRET, AT = "key", "value", "regret", "_at"
 SPARSE = 2  # a place and a number take twice the room of a number: so many times fewer have to have changed
+
+
+def begun(before: Arrays, scale: float) -> Arrays:
+    """The rows that a shard begins with: regrets times `scale`."""
+    if scale == 1.0:
+        return before
+    factor = np.float32(scale)
+    if KEY not in before:
+        return {name: array * factor if name == REGRET else array for name, array in before.items()}
+    value = np.array(before[VALUE])
+    value[:, : value.shape[1] // 2] *= factor
+    return {**before, VALUE: value}
 
 
 def changes(before: Arrays, after: Arrays) -> Arrays:
@@ -37,11 +55,15 @@ def changes(before: Arrays, after: Arrays) -> Arrays:
     return answer
 
 
-def merged(before: Arrays, answers: Sequence[Arrays]) -> Arrays:
-    """The rows after a merge: of a hash table those that some shard changed, the new ones last; else all columns."""
+def merged(before: Arrays, answers: Sequence[Arrays], scale: float = 1.0) -> Arrays:
+    """The rows after a merge: of a hash table those that some shard changed, the new ones last; else all columns.
+
+    scale: of the regrets that shards began with.
+    """
+    start = begun(before, scale)
     if KEY in before:
-        return _merged_rows(before, answers)
-    return {name: _merged_columns(old, name, answers) for name, old in before.items()}
+        return _merged_rows(before, start, answers, scale == 1.0)
+    return {name: _merged_columns(before[name], start[name], name, answers) for name in before}
 
 
 def size_of(arrays: Arrays) -> int:
@@ -57,18 +79,20 @@ def _bits(array: NDArray[Any]) -> NDArray[np.uint32]:
 # Columns with fixed places
 
 
-def _merged_columns(old: NDArray[Any], name: str, answers: Sequence[Arrays]) -> NDArray[Any]:
-    total, touched = old.astype(np.float64), np.zeros(len(old), np.bool_)
+def _merged_columns(
+    old: NDArray[Any], start: NDArray[Any], name: str, answers: Sequence[Arrays]
+) -> NDArray[Any]:
+    total, whole = old.astype(np.float64), _bits(old) == _bits(start)
     for answer in answers:
         new = answer[name]
         if name + AT in answer:
             at = answer[name + AT]
         else:
-            at = np.flatnonzero(_bits(old) != _bits(new))
+            at = np.flatnonzero(_bits(start) != _bits(new))
             new = new[at]
         exact = new.astype(np.float64)
-        total[at] = np.where(touched[at], total[at] + (exact - old[at]), exact)
-        touched[at] = True
+        total[at] = np.where(whole[at], exact, total[at] + (exact - start[at]))
+        whole[at] = False
     return total.astype(old.dtype)
 
 
@@ -100,20 +124,21 @@ def _changed_rows(before: Arrays, after: Arrays) -> Arrays:
     return {KEY: keys[changed], VALUE: new[changed]}
 
 
-def _merged_rows(before: Arrays, answers: Sequence[Arrays]) -> Arrays:
-    old_keys, old = _sorted_rows(before)
+def _merged_rows(before: Arrays, start: Arrays, answers: Sequence[Arrays], same: bool) -> Arrays:
+    """same: whether rows are at the start what they were before."""
     keys, first = np.unique(np.concatenate([answer[KEY] for answer in answers]), return_index=True)
+    (old_keys, old), (_, begin) = _sorted_rows(before), _sorted_rows(start)
     at, known = _where(old_keys, keys)
-    rows = np.zeros((len(keys), old.shape[1]))
-    rows[known] = old[at[known]]
-    total, touched, room = rows.copy(), np.zeros(len(keys), np.bool_), rows.shape[1] // 2
+    total, rows = (np.zeros((len(keys), old.shape[1])) for _ in range(2))
+    total[known], rows[known] = old[at[known]], begin[at[known]]
+    whole, room = np.full(len(keys), same) | ~known, rows.shape[1] // 2
     for answer in answers:
         its, _ = _where(keys, answer[KEY])
         new = answer[VALUE].astype(np.float64)
         anew = (new[:, room:] < rows[its, room:]).any(axis=1)
         added = new - np.where(anew[:, None], 0.0, rows[its])
-        further = np.logical_or(touched[its], anew)
-        total[its] = np.where(further[:, None], total[its] + added, new)
-        touched[its] = True
+        taken = np.logical_and(whole[its], ~anew)
+        total[its] = np.where(taken[:, None], new, total[its] + added)
+        whole[its] = False
     order = np.argsort(np.where(known, -1, first), kind="stable")  # in the order of a shard they find its places
     return {KEY: keys[order], VALUE: total[order].astype(np.float32)}

@@ -3,7 +3,8 @@
 Training goes in rounds. In a round each shard walks iterations of its own, from the rows as they are at the beginning
 of the round; then what they have learned is added up (`merging.py`). The random numbers of an iteration follow from its
 number, so shards walk the same deals as plain training would; what differs is that a shard does not yet know what the
-others learn in this round. The more a round has, the fewer bytes travel, and the staler are the rows.
+others learn in this round, and takes what it learns itself for what they do. The more a round has, the fewer bytes
+travel, and the staler are the rows.
 
 A shard is one piece of work on one core. Its answer does not depend on where it is done, and answers are added in the
 order of the shards: the number of shards and the length of a round say what the result is, to the byte, and the number
@@ -33,10 +34,11 @@ from kibitz.core.pieces import Apart, Executor, Piece
 from kibitz.core.pools import go_on
 from kibitz.solvers.blueprint import BLOCK_SECONDS, Blueprint, Progress, walked
 from kibitz.solvers.checkpoints import Keeper
-from kibitz.solvers.merging import Arrays, Merge, changes, merged, size_of
+from kibitz.solvers.merging import Arrays, changes, merged, size_of
+from kibitz.solvers.merging import begun as begun_rows
 from kibitz.solvers.saved_blueprints import load_blueprint
 
-SHARE, LEAST = 0.005, 25  # of the iterations so far in a round, unless its length is said; iterations of each shard
+SHARE, LEAST = 0.02, 25  # of the iterations so far in a round, unless its length is said; iterations of each shard
 MOST_SHARDS = 1 << 16
 COPIES = 3  # of a table, while a shard is walked: its own, the same in the order of keys, and what it has changed
 COUNTS = "counts"
@@ -46,17 +48,27 @@ Begun = Blueprint | tuple[SharedArtefact, str]  # in this process, or by name: t
 
 @dataclass(frozen=True)
 class Sharding:
-    """How training is divided. merge_every: iterations that each shard walks between two merges; None: more and more,
-    so that a round has a share of all iterations before it."""
+    """How training is divided.
+
+    merge_every  iterations that each shard walks between two merges; None: more and more, so that a round has a share
+                 of all iterations before it
+    alone        shards do not count for one another within a round (`merging.py`); for comparisons
+    """
 
     shards: int
     merge_every: int | None = None
+    alone: bool = False
 
     def __post_init__(self) -> None:
         every = 1 if self.merge_every is None else self.merge_every
         for name, value, most in (("shards", self.shards, MOST_SHARDS), ("merge_every", every, 1 << 53)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
                 raise SolverError(f"{name}={value!r} must be a whole number from 1 to {most:,}")
+
+    @property
+    def scale(self) -> float:
+        """Of the regrets that a shard begins with."""
+        return 1.0 if self.alone else 1.0 / self.shards
 
     def spans(self, first: int, bound: int) -> list[tuple[int, int]]:
         """The iterations of each shard in a round from `first` on, which ends at `bound` at the latest."""
@@ -77,12 +89,15 @@ class MergedRound:
     received: int  # bytes that all shards answer
 
 
-def walk_shard(snapshot: Arrays, begun: Begun, first: int, last: int) -> tuple[Arrays, NDArray[np.int64], float]:
-    """(rows that iterations first..last - 1 change, what happened, seconds)."""
+def walk_shard(
+    snapshot: Arrays, begun: Begun, scale: float, first: int, last: int
+) -> tuple[Arrays, NDArray[np.int64], float]:
+    """(rows that iterations first..last - 1 change, what happened, seconds). scale: of regrets at the beginning."""
     started = begun if isinstance(begun, Blueprint) else _opened(*begun)
-    before = {name: array for name, array in snapshot.items() if name != COUNTS}
+    before = begun_rows({name: array for name, array in snapshot.items() if name != COUNTS}, scale)
     counts = np.array(snapshot[COUNTS])
     shard = replace(started, store=started.store.renewed(before, counts), counts=counts, iteration=first)
+    shard.store.prune *= scale
     mask, base, began = shard.mask(), shard.base_player(), clock()
 
     def step(count: int) -> None:
@@ -103,11 +118,11 @@ def _opened(artefact: SharedArtefact, game: str) -> Blueprint:
 
 def rounds(
     blueprint: Blueprint, sharding: Sharding, iterations: int | None = None,
-    stopped: threading.Event | None = None, merge: Merge = merged,
+    stopped: threading.Event | None = None,
 ) -> Iterator[MergedRound]:  # fmt: skip
     """Train in rounds, until `iterations` in total; whoever reads may stop reading after any of them.
 
-    stopped: Ctrl-C sets it and drops the round that it came in. merge: how shards are put together.
+    stopped: Ctrl-C sets it and drops the round that it came in.
     """
     blueprint.check_trainable()
     executor, stopped = current(), stopped or threading.Event()
@@ -118,7 +133,8 @@ def rounds(
         spans = sharding.spans(blueprint.iteration, due if iterations is None else min(due, iterations))
         rows = blueprint.store.arrays()
         snapshot = {COUNTS: blueprint.counts, **rows}
-        pieces = [Piece((begun, *span), cost=span[1] - span[0], memory=COPIES * blueprint.nbytes) for span in spans]
+        memory = COPIES * blueprint.nbytes
+        pieces = [Piece((begun, sharding.scale, *span), cost=span[1] - span[0], memory=memory) for span in spans]
         answers: dict[int, Any] = {}
         with breakable(stopped):
             answers.update(executor.map(walk_shard, pieces, apart, shared=(snapshot,)))
@@ -126,7 +142,7 @@ def rounds(
             return
         began = clock()
         shards, counts, seconds = zip(*(answers[k] for k in range(len(pieces))), strict=True)
-        _merge(blueprint, merge(rows, shards), counts)
+        _merge(blueprint, merged(rows, shards, sharding.scale), counts)
         blueprint.iteration = spans[-1][1]
         if blueprint.iteration == due:
             with ThreadPoolExecutor(1) as pool:

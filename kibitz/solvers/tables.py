@@ -132,13 +132,15 @@ class HashedRows(Store):
         from kibitz.solvers.kernels.hash import move_in
 
         key, value = arrays["key"], arrays["value"]
-        if grows(self.table) and self.used + len(key) >= int(self.table.limit):
+        happened = np.zeros(4, np.int64)
+        if grows(self.table) and self.used + len(key) >= 2 * int(self.table.limit):  # there may be no room for all
             more = int(np.isin(key, self.table.key[self.table.key != 0], invert=True).sum())
             if self.used + more >= int(self.table.limit):
                 self.grow(self.used + more, counts)
-        happened = np.zeros(4, np.int64)
         move_in(self.table, key, value, self.full == "evict", happened)
         counts[1:] += happened[1:]
+        if self.used >= int(self.table.limit):
+            self.grow(self.used, counts)
 
     @property
     def meta(self) -> dict[str, Any]:

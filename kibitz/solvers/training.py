@@ -51,7 +51,7 @@ def train(
                  three-player limit poker a static expert of what follows some betting, as "f" or "rcf"
     shards       train in so many shards, each on a core of this machine or of a cluster (`kibitz.executing`). Each does
                  `merge_every` iterations from the same rows, then what they have learned is added up; default: a round
-                 of all shards has 0.5% of the iterations before it. The result follows from these two numbers and the
+                 of all shards has 2% of the iterations before it. The result follows from these two numbers and the
                  seed, whatever the number of workers
     options      memory of the table, and what only some games have: BlueprintOptions(memory="4GB")
     run          checkpoints and progress: RunOptions(checkpoint="leduc.blueprint"); the blueprint is saved there as it

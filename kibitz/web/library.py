@@ -165,8 +165,8 @@ class Library:
         self.read: dict[str, tuple[Any, dict[str, Any] | None]] = {}  # runs by id, as `runs.listed` found them
         self._open: OrderedDict[str, LibraryStrategy] = OrderedDict()
         self._games: dict[str, tuple[Game, Machine | None]] = {}
-        made = [Entry(id, name, "made", game, player=player) for id, name, game, player in MADE]
-        self._made = [each for each in made if each.player != SHIPPED or shipped_for(each.game) is not None]
+        built = [Entry(id, name, "made", game, player=player) for id, name, game, player in MADE]
+        self._made = [each for each in built if each.player != SHIPPED or shipped_for(each.game) is not None]
         for number, text in enumerate(games):
             self._made.append(Entry(f"own-{number}", f"{text}, uniform random", "made", text, player="uniform"))
 

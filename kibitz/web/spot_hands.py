@@ -42,6 +42,7 @@ class SpotHand:
     holdings: tuple[int, int]
     draw: np.random.Generator
     score: Score
+    root: SpotNode  # it remembers what was computed for the hands before
     node: SpotNode
     choices: list[dict[str, Any]] = field(default_factory=list)
     payoff: float | None = None
@@ -57,7 +58,8 @@ class SpotHand:
             if not set(cards[both[0]].tolist()) & set(cards[both[1]].tolist()):
                 break
         score = Score() if before is None else before.score
-        hand = cls(solution, seat, (both[0], both[1]), draw, score, solution.at())
+        root = solution.at() if before is None else before.root
+        hand = cls(solution, seat, (both[0], both[1]), draw, score, root, root)
         hand._go_on()
         return hand
 

@@ -28,9 +28,12 @@ SECTIONS = {
     "Solve": ["demo", "games", "solvers", "info", "check", "abstract", "solve", "train", "stitch", "stitch auto"],
     "Evaluate": ["show", "evaluate", "diff", "crosstable", "match", "export", "import"],
     "Play": ["play", "ui", "acpc serve", "acpc join"],
-    "Poker": ["poker spot", "poker icm", "poker pushfold", "poker tournament", "poker phases", "poker cards"],
+    "Poker": [
+        "poker spot", "poker flops", "poker respond", "poker sizes", "poker icm", "poker pushfold", "poker tournament",
+        "poker phases", "poker cards",
+    ],
     "Research": ["sweep", "reproduce", "bench"],
-}
+}  # fmt: skip
 COMMANDS = [name for names in SECTIONS.values() for name in names]
 ALL = [" ".join(words) for words in docs.commands()]  # with groups, and commands inside of them
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"

@@ -85,6 +85,9 @@ BASE: dict[str, list[str]] = {
     "ui": ["@folder", "--no-open", "--port", "0"],
     "poker spot": ["--board", "2c 3c 4c 5c 7d", "--ranges", "AhAd", "KhKd", "--pot", "10", "--stacks", "10",
     "--iterations", "2"],
+    "poker flops": ["--ranges", "AA, KQs", "KK, AJs", "--pot", "10", "--stacks", "10", "--deck", "4,3", "--subset", "2",
+                    "--iterations", "2"],
+    "poker respond": ["@profile", "--deals", "2"], "poker sizes": ["@profile", "--deals", "2"],
     "poker pushfold": ["--stacks", "10,10"], "poker tournament": ["tournament(players=2, chips=1800)"],
 }  # fmt: skip
 

@@ -204,7 +204,8 @@ def table_for(dice: random.Random) -> SeatedStrategy:
     sizes = tuple(sorted(dice.sample((0.25, 0.5, 1.0, 2.0, ALL_IN), dice.randint(1, 3))))
     few = fewer(whole, sizes, dice.choice((1, 2)))
     machine = NoLimitMachine(whole)
-    return SeatedStrategy(Translated(strategy(few, dice.randrange(1 << 30), dice.choice((0.0, 0.2))), few, machine), machine)
+    base = strategy(few, dice.randrange(1 << 30), dice.choice((0.0, 0.2)))
+    return SeatedStrategy(Translated(base, few, machine), machine)
 
 
 def dealt(target: SeatedStrategy, seed: int, number: int) -> tuple[int, list[int], int]:

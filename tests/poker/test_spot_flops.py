@@ -90,9 +90,9 @@ def parse_name(card):
 
 def test_ranges_with_single_suits_are_refused():
     check_suits(ranges_of("AA, AKs, 76o", "random"))
-    with pytest.raises(GameError, match="OOP .* some suits"):
+    with pytest.raises(GameError, match=r"OOP .* some suits"):
         check_suits(ranges_of("AA, AhKh", "random"))
-    with pytest.raises(GameError, match="IP .* some suits"):
+    with pytest.raises(GameError, match=r"IP .* some suits"):
         check_suits(ranges_of("AA", "AA, KsKh:0.5"))
 
 

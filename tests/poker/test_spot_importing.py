@@ -85,7 +85,8 @@ def test_pio_viewer():
     assert (question.prizes, question.others) == ((50, 30), (2250,))
     assert (question.merge, question.add_allin, question.max_raises) == (0.12, 2.5, (3, 3, 4))
     assert text_of_sizes(question.sizes[0][0].raises) == "33%, 2.5x" and question.sizes[0][0].bets == ()
-    assert text_of_sizes(question.sizes[0][1].bets) == "25%, 75%" and text_of_sizes(question.sizes[0][1].raises) == "allin"
+    ip = question.sizes[0][1]
+    assert text_of_sizes(ip.bets) == "25%, 75%" and text_of_sizes(ip.raises) == "allin"
     assert text_of_sizes(question.sizes[2][0].donks) == "30%" and question.sizes[1][0].donks == ()
     assert [note.partition(":")[0] for note in result.notes] == ["line 11"]
 

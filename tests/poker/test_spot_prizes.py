@@ -100,7 +100,7 @@ def test_lost_chips_cost_more_than_won_chips_bring():
     ("board", "deck", "ranges"),
     [
         ("Td 9d 6h Qc 2c", (13, 4), None),
-        ("Td 9d 8h Qc", (7, 4), ("TT, KJs, A9s", "99, AQs, J8s")),
+        ("Td 9d Ah Qc", (6, 4), ("TT, KJs", "AQs, J9s")),
     ],
 )
 def test_gains_are_those_of_the_definition(board, deck, ranges):
@@ -142,3 +142,26 @@ def test_players_risk_less_for_prizes_than_for_chips():
 def test_prizes_that_cannot_be(options, words):
     with pytest.raises(GameError, match=words):
         spot_of(**options)
+
+
+def test_values_of_nodes_are_what_stacks_are_worth():
+    spot = spot_of(prizes=PRIZES, others=OTHERS)
+    solution = solve_spot(spot, iterations=20, threads=1)
+    before = values_of(np.array([[900.0, 1100.0]]), OTHERS, PRIZES)[0]  # OOP has folded: the pot is lost
+    node = solution.at("check, bet 100, fold")
+    assert np.nanmax(np.abs(node.values[0] - before[0])) < 1e-6
+    root = solution.at()
+    assert np.allclose(root.mean_values, solution.values, atol=1e-3)
+    assert np.allclose(solution.values - spot.base, solution.gains.value)
+
+
+def test_spots_are_written_with_their_prizes():
+    from kibitz.poker.spots.reading import spot as read
+    from kibitz.poker.spots.reading import written
+
+    question = read("Td 9d 6h Qc 2c", ["TT, 87s", "99, AQs"], 200, 900, prizes="50, 30, 20", others=[1500, 800])
+    assert (question.prizes, question.others) == (PRIZES, OTHERS)
+    again = read(**written(question))
+    assert (again.prizes, again.others) == (PRIZES, OTHERS)
+    with pytest.raises(GameError, match="prizes: 'x' is not a number"):
+        read("Td 9d 6h Qc 2c", ["TT, 87s", "99, AQs"], 200, 900, prizes="50, x")

@@ -6,8 +6,12 @@ import pytest
 from ray_nodes import kills, three_nodes
 
 import kibitz
+from kibitz.core.errors import SolverError
 from kibitz.core.executor import executing
+from kibitz.poker.blueprints.placed_rows import placed_blueprint
+from kibitz.poker.rules.rows import RowPlan
 from kibitz.solvers.blueprint import Blueprint
+from kibitz.solvers.machines import machine_of
 from kibitz.solvers.shards import Sharding, rounds
 
 pytest.importorskip("ray")
@@ -26,13 +30,18 @@ def trained(on, make, iterations, columns=False, merge_every=100):
     return blueprint.sha256
 
 
-def test_hashed_rows(three_nodes):
-    def make():
-        return Blueprint.empty(GAME, memory=20_000_000, seed=2)
+def hashed():
+    return Blueprint.empty(GAME, memory=20_000_000, seed=2)
 
-    expected = trained("local:2", make, 3000)
-    with kills(three_nodes.name, 3) as killed:
-        assert trained(three_nodes, make, 3000) == expected
+
+def test_hashed_rows(three_nodes):
+    assert trained(three_nodes, hashed, 900) == trained("local:2", hashed, 900)
+
+
+@pytest.mark.slow
+def test_workers_that_are_killed(three_nodes):
+    with kills(three_nodes.name, 10) as killed:
+        assert trained(three_nodes, hashed, 3000) == trained("local:2", hashed, 3000)
     assert killed
 
 
@@ -47,6 +56,16 @@ def test_an_expert_takes_its_base_along(three_nodes):
 
 def test_columns(three_nodes):
     def make():
-        return kibitz.train(RHODE, abstraction="percentile(3)", iterations=100, threads=1)
+        blueprint = placed_blueprint(machine_of(RHODE, how="rounds"), RowPlan(("percentile(2)",)), seed=3)
+        blueprint.train(iterations=100)
+        return blueprint
 
     assert trained(three_nodes, make, 1400, True) == trained("local:1", make, 1400, True)
+
+
+def test_an_expert_in_columns_stays_here(three_nodes):
+    machine = machine_of(RHODE, how="rounds")
+    base = placed_blueprint(machine, RowPlan(("percentile(2)",)))
+    rows = RowPlan(("", "percentile(3)"), ("c",), outside=0, inside=3)
+    with executing(three_nodes), pytest.raises(SolverError, match="leave --on out"):
+        next(rounds(placed_blueprint(machine, rows, base=base), Sharding(2), 10))

@@ -17,8 +17,8 @@ from kibitz.core.executor import executing
 from kibitz.poker.blueprints.placed_rows import placed_blueprint
 from kibitz.poker.rules.rows import RowPlan
 from kibitz.solvers import RunOptions
-from kibitz.solvers.blueprint import FIRST_HALVING, Blueprint
-from kibitz.solvers.merging import changes, merged
+from kibitz.solvers.blueprint import FIRST_HALVING, Blueprint, walked
+from kibitz.solvers.merging import begun, changes, merged
 from kibitz.solvers.new_blueprints import BlueprintOptions
 from kibitz.solvers.shards import LEAST, Sharding, rounds
 from kibitz.solvers.tables import HashedRows
@@ -30,13 +30,15 @@ SMALL = "toepen(suits=2, ranks=3, hand=2)"
 # The merge
 
 
-def slowly_merged(before, shards):
-    """From the definition: what a number was, plus what each shard added to it. Rows by key, of plain numbers."""
+def slowly_merged(before, shards, scale=1.0):
+    """From the definition: what a number was, plus what each shard added to what it began with. Rows by key, of plain
+    numbers; the first half of a row are regrets."""
     after = {}
     for key in sorted({key for rows in (before, *shards) for key in rows}):
         width = len(next(rows[key] for rows in (before, *shards) if key in rows))
         old = before.get(key, [0.0] * width)
-        after[key] = [x + sum(rows.get(key, old)[a] - x for rows in shards) for a, x in enumerate(old)]
+        start = [x * scale if a < width // 2 else x for a, x in enumerate(old)]
+        after[key] = [x + sum(rows.get(key, start)[a] - start[a] for rows in shards) for a, x in enumerate(old)]
     return after
 
 
@@ -57,19 +59,19 @@ def test_the_merge_of_hashed_rows_is_its_definition(seed):
     actions, many = int(draw.integers(1, 4)), int(draw.integers(0, 40))
     keys = np.unique(draw.integers(1, 1 << 63, 80, dtype=np.uint64) * np.uint64(2))
     old = np.sort(draw.choice(keys, min(many, len(keys)), replace=False))
-    before = {"key": old, "value": random_rows(draw, old, actions)}
-    tables = []
+    before, scale = {"key": old, "value": random_rows(draw, old, actions)}, float(draw.choice([1.0, 0.5, 0.25]))
+    start, tables = begun(before, scale), []
     for _ in range(int(draw.integers(1, 5))):
         some = np.union1d(old, draw.choice(keys, 10))  # new ones, some in several shards
         value = np.zeros((len(some), 2 * actions), np.float32)
-        value[np.isin(some, old)] = before["value"]
+        value[np.isin(some, old)] = start["value"]
         moved = draw.random(len(some)) < 0.5
         moved |= ~np.isin(some, old)
         value[moved] += random_rows(draw, some[moved], actions)
         tables.append({"key": some, "value": value})
-    answers = [changes(before, each) for each in tables]
-    rows = {**as_rows(before), **as_rows(merged(before, answers))}
-    assert rows == slowly_merged(as_rows(before), [as_rows(each) for each in tables])
+    answers = [changes(start, each) for each in tables]
+    rows = {**as_rows(before), **as_rows(merged(before, answers, scale))}
+    assert rows == slowly_merged(as_rows(before), [as_rows(each) for each in tables], scale)
     assert sum(len(answer["key"]) for answer in answers) < sum(len(each["key"]) for each in tables) or not many
 
 
@@ -77,19 +79,21 @@ def test_the_merge_of_hashed_rows_is_its_definition(seed):
 def test_the_merge_of_columns_is_its_definition(seed):
     draw = np.random.default_rng(seed)
     before = {name: draw.integers(-9, 9, n).astype(np.float32) for name, n in (("regret", 50), ("average", 30))}
-    shards = []
+    scale, shards = float(draw.choice([1.0, 0.5])), []
+    start = begun(before, scale)
     for _ in range(int(draw.integers(1, 5))):
         share = draw.choice([0.1, 0.9])  # few changes travel with their places, many as they lie
         shards.append({
             name: old + draw.integers(-9, 9, len(old)).astype(np.float32) * (draw.random(len(old)) < share)
-            for name, old in before.items()
+            for name, old in start.items()
         })  # fmt: skip
-    answers = [changes(before, each) for each in shards]
-    after = merged(before, answers)
+    answers = [changes(start, each) for each in shards]
+    after = merged(before, answers, scale)
     for name, old in before.items():
         assert after[name].dtype == np.float32
-        slow = slowly_merged({0: old.tolist()}, [{0: each[name].tolist()} for each in shards])
-        assert after[name].tolist() == slow[0]
+        begin = start[name].tolist()
+        slow = [x + sum(float(each[name][k]) - begin[k] for each in shards) for k, x in enumerate(old.tolist())]
+        assert after[name].tolist() == slow
 
 
 def test_one_shard_is_taken_to_the_bit():
@@ -142,7 +146,7 @@ def test_every_iteration_is_walked_once_and_rounds_end_at_halvings():
             spans = sharding.spans(at, due)
             walks = [t for first, last in spans for t in range(first, last)]
             assert walks == list(range(at, spans[-1][1])) and spans[-1][1] <= due
-            most = sharding.merge_every or max(LEAST, 5 * at // 1000)
+            most = sharding.merge_every or max(LEAST, at // 50)
             assert 0 < len(spans) <= sharding.shards and max(last - first for first, last in spans) <= most
             at = spans[-1][1]
 
@@ -180,23 +184,43 @@ def test_workers_do_not_matter_but_shards_do(kind):
     assert trained(KINDS[kind](), 2, 50).sha256 != expected.sha256 != trained(KINDS[kind](), 3, 51).sha256
 
 
-def test_a_round_is_what_its_walks_add():
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_round_is_what_its_walks_add(alone):
     """Two shards of one round, each walked by itself, and their differences added up by hand."""
-    begun = hashed("leduc")
-    begun.train(iterations=1200)
-    before = as_rows(begun.store.arrays())
-    tables = []
+
+    def plain():
+        blueprint = hashed("leduc")
+        blueprint.train(iterations=1200)
+        return blueprint
+
+    blueprint, tables, scale = plain(), [], 1.0 if alone else 0.5
+    before = as_rows(blueprint.store.arrays())
     for first, last in ((1200, 1230), (1230, 1260)):
-        alone = hashed("leduc")
-        alone.train(iterations=1200)
-        alone.iteration = first
-        alone.train(iterations=last)
-        tables.append(as_rows(alone.store.arrays()))
-    assert trained(begun, 2, 30, 1260).iteration == 1260
-    after, slow = as_rows(begun.store.arrays()), slowly_merged(before, tables)
+        shard = plain()
+        shard.table.value[:, : shard.machine.actions] *= np.float32(scale)
+        shard.iteration = first
+        shard.train(iterations=last)
+        tables.append(as_rows(shard.store.arrays()))
+    with executing("local:1"):
+        assert len(list(rounds(blueprint, Sharding(2, 30, alone), 1260))) == 1
+    after, slow = as_rows(blueprint.store.arrays()), slowly_merged(before, tables, scale)
     assert after.keys() == slow.keys()
     for key, row in after.items():
-        np.testing.assert_allclose(row, slow[key], rtol=1e-6)
+        np.testing.assert_allclose(row, slow[key], rtol=1e-6, atol=1e-5)
+
+
+def test_pruning_follows_the_scale_of_regrets(monkeypatch):
+    """What plain training passes over, a shard whose regrets are divided by four passes over too."""
+    prunes = []
+
+    def watched(shard, *rest):
+        prunes.append(shard.order().prune)
+        return walked(shard, *rest)
+
+    monkeypatch.setattr("kibitz.solvers.shards.walked", watched)
+    blueprint = placed_blueprint(machine(), RowPlan((FINE,)), seed=4, prune=-3.0)
+    trained(blueprint, 4, 100, 400)
+    assert set(prunes) == {-0.75} and blueprint.store.prune == -3.0
 
 
 def test_full_tables(tmp_path):

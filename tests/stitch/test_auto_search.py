@@ -12,7 +12,7 @@ from kibitz.core.executor import executing
 from kibitz.core.pools import LocalPool
 from kibitz.evaluate.score import Score
 from kibitz.forms.abstraction import offered
-from kibitz.stitch.auto import Effort, ExactJudge, Limits, MatchJudge, Setting, search_of, stitch_auto
+from kibitz.stitch.auto import Effort, ExactJudge, Limits, MatchJudge, Setting, losses, search_of, stitch_auto
 from kibitz.stitch.auto.cuts import Cut
 from kibitz.stitch.auto.judges import CHOOSING, REPORTING
 from kibitz.stitch.auto.plan import joined
@@ -73,16 +73,18 @@ def test_a_move_is_what_stitching_does(setting, base):
     move = Move(STATIC, (cut(setting, "prefix(cr)"),), "each", ("null",))
     how = {"outside": "JQ.K", "iterations": 30}
     by_hand = kibitz.stitch.static(LEDUC, base, "prefix(cr)", "each", "null", **how)
-    answer = setting.solve(move, base.probabilities, 30)
+    earlier, answer = setting.solve(move, base.probabilities, (7, 30)).answers
     assert (answer == by_hand.probabilities).all()
-    assert (solve_order(order_of(setting, move), base.probabilities, 30, 0) == answer).all()
+    assert (solve_order(order_of(setting, move), base.probabilities, (7, 30), 0).answers[1] == answer).all()
+    short = kibitz.stitch.static(LEDUC, base, "prefix(cr)", "each", "null", outside="JQ.K", iterations=7)
+    assert (earlier == short.probabilities).all()
     dynamic = Move(DYNAMIC, (cut(setting, "prefix(cr)"),), "all", ("null",))
     by_hand = kibitz.stitch.dynamic(LEDUC, "prefix(cr)", ["JQ.K", "null"], iterations=30)
-    assert (setting.solve(dynamic, base.probabilities, 30) == by_hand.probabilities).all()
+    assert (setting.solve(dynamic, base.probabilities, [30]).answers[0] == by_hand.probabilities).all()
     expert = kibitz.stitch.static(LEDUC, base, "prefix(cr)", "all", "null", iterations=30)
     rest = Move(REBUILT, (Cut("rest", ~move.here),), "all", ("JQ.K",))
     rebuilt = kibitz.stitch.rebuild_base(LEDUC, expert, "prefix(cr)", "JQ.K", iterations=30)
-    found = setting.solve(rest, expert.probabilities, 30)
+    found = setting.solve(rest, expert.probabilities, [30]).answers[0]
     columns = rest.here[setting.form.infosets.row_of_column]
     assert found[columns] == pytest.approx(rebuilt.probabilities[columns], abs=1e-12)
     assert (found[~columns] == expert.probabilities[~columns]).all()
@@ -268,3 +270,18 @@ def test_games_offer_abstractions():
     five = offered("leduc(ranks=5, suits=1)")
     assert [each.rows for each in five] == sorted(each.rows for each in five) and five[-1].name == "null"
     assert offered("toepen(suits=2, ranks=2, hand=2)")[0].name == "naive"
+
+
+def test_a_form_without_a_tree():
+    """Poker with all hands: experts for all seats, without an abstraction, judged by exact exploitability."""
+    game = "poker(file=leduc)"
+    base = kibitz.solve(game, "dcfr+", abstraction="percentile(2)", iterations=50)
+    effort = Effort(solver="dcfr+", iterations=40, pilot=5)
+    search, start = search_of(game, base, Limits(infosets=120, rounds=1), effort)
+    form = search.setting.form
+    assert not search.setting.has_tree
+    assert losses(form, start.probabilities).sum() == pytest.approx(form.measure(start.probabilities).nash_conv)
+    found = search.run(start.probabilities)
+    assert found.loss[1] < found.loss[0] == pytest.approx(kibitz.exploitability(game, base))
+    assert kibitz.exploitability(game, found.profile) == pytest.approx(found.loss[1])
+    assert all(pilot.size.infosets <= 120 for each in found.rounds for pilot in each.plan.pilots)

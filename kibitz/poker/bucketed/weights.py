@@ -33,6 +33,7 @@ Ints = NDArray[np.int64]
 Matrices = tuple[tuple[Any, ...], tuple[Any, ...]]  # by round
 
 VERSION = 2
+HAND_BYTES = 40  # of a hand on a board of a piece: its bucket, place and strength, and copies while they are sorted
 LOCKS = 16  # bands of rows that threads add to one at a time
 # Of a core of Neoverse-N1: a hand on a board, and a pair of buckets that occur on it. A board of hold'em with n buckets
 # has about hands * (1 - exp(-n / (SPREAD * hands))) different ones.
@@ -83,7 +84,8 @@ def recipe_of(buckets: HandBuckets) -> Recipe:
     arrays = dict.fromkeys(("meets", "wins"), ("<i8", (count, count)))
     about = f"how often the seats hold each pair of buckets of {buckets.name}"
     pieces = len(shards_of(buckets.boards))
-    far = NodePieces(counted_piece, lambda executor: (shared_buckets(executor, buckets),), _spread)
+    far = NodePieces(counted_piece, lambda executor: (shared_buckets(executor, buckets),), _spread,
+                     partial(_piece_bytes, buckets))  # fmt: skip
     return Recipe(f"weights-{buckets.digest[:20]}", about, VERSION, arrays, pieces, partial(_pieces, buckets), work,
                   far=far)  # fmt: skip
 
@@ -137,6 +139,17 @@ def shared_buckets(executor: Executor, buckets: HandBuckets) -> SharedArtefact:
 def opened_buckets(named: SharedArtefact) -> HandBuckets:
     """Buckets that a piece names."""
     return HandBuckets.load(located(named))
+
+
+def _piece_bytes(buckets: HandBuckets) -> int:
+    """Memory of the largest piece, at most, about: the buckets, those that occur, and counts of their pairs, twice
+    while they are sent."""
+    last = len(buckets.rounds) - 1
+    count, hands = buckets.rounds[last].count, buckets.boards.hands(last, buckets.hole)
+    boards = max(shard[last].stop - shard[last].start for shard in shards_of(buckets.boards))
+    used = min(count, boards * hands)
+    tables = sum(0 if of.table is None else of.table.nbytes for of in buckets.rounds)
+    return tables + 4 * 8 * used**2 + boards * hands * HAND_BYTES + 12 * count
 
 
 def counted_piece(named: SharedArtefact, piece: int) -> tuple[Ints, NDArray[Any], NDArray[Any]]:

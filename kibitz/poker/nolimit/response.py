@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -197,7 +198,8 @@ def whole_of(strategy: Any) -> Any:
     from kibitz.games import game as make_game
     from kibitz.play.agents import game_of
 
-    known = getattr(strategy, "meta", {}).get("game") if not isinstance(strategy, str) else game_of([strategy])
+    named = isinstance(strategy, str | Path)
+    known = game_of([str(strategy)]) if named else getattr(strategy, "meta", {}).get("game")
     rules: Any = make_game(known) if known else None
     if rules is None or not hasattr(rules, "whole"):
         raise GameError(f"{strategy} names no game of poker: give one, as --game holdem.nolimit.2p")

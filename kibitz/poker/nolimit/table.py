@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from kibitz.poker.nolimit.kernels.betting import Table
     from kibitz.poker.nolimit.kernels.translation import Reader
 
+Ints = NDArray[np.int64]
+TreeBets = tuple[Ints, Ints, Ints, Ints]
 COUNTED = 1000  # deals of a match that are played again to count decisions without a row
 DEPTH = 1000  # decisions of a hand, at most: of interest to walks alone
 ALWAYS = ("always-call", "always-fold")  # in the order of the kernels' numbers
@@ -79,10 +81,10 @@ def table_of(definition: Definition) -> Table:
 
     if definition.limit or definition.stacks is None:
         raise GameError(f"{definition.name or 'this poker game'} has a limit: only games without one have this table")
-    ints = [np.array(x, np.int64) for x in (definition.stacks, definition.blinds, definition.first_player,
-                                            definition.max_raises)]  # fmt: skip
     return Table(
-        *ints, np.array(definition.bets, np.float64), np.int64(max(definition.blinds)),
+        np.array(definition.stacks, np.int64), np.array(definition.blinds, np.int64),
+        np.array(definition.first_player, np.int64), np.array(definition.max_raises, np.int64),
+        np.array(definition.bets, np.float64), np.int64(max(definition.blinds)),
         np.array(definition.deck, np.uint8), np.cumsum([0, *definition.board]).astype(np.uint64),
         np.uint64(definition.players), np.uint64(definition.hole), np.uint64(0),
     )  # fmt: skip
@@ -123,7 +125,7 @@ def reader_of(agent: Any) -> Reader | None:
     return kernels.Reader(np.int64(kernels.ROWS), player, machine.game, *tree_bets(machine), np.zeros(0, np.int64))
 
 
-def tree_bets(machine: PokerMachine) -> tuple[NDArray[np.int64], ...]:
+def tree_bets(machine: PokerMachine) -> TreeBets:
     """What readers know of a betting tree: (totals by child, what a call comes to, the pot after it, stacks)."""
     from kibitz.poker.nolimit.kernels.betting import CALL, FOLD
 
@@ -146,7 +148,7 @@ def tree_bets(machine: PokerMachine) -> tuple[NDArray[np.int64], ...]:
         own = tree.paid[np.arange(len(tree)), np.maximum(tree.turn, 0)]
         pot = np.maximum(tree.paid.sum(axis=1) + top - own, 1)
         machine._tree_bets = (total, top, pot, np.array(tree.definition.stacks, np.int64))  # type: ignore[attr-defined]
-    bets: tuple[NDArray[np.int64], ...] = machine._tree_bets  # type: ignore[attr-defined]
+    bets: TreeBets = machine._tree_bets  # type: ignore[attr-defined]
     return bets
 
 

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from kibitz.core.executor import current
 from kibitz.core.pieces import Piece
 from kibitz.poker.spots.flop_subsets import FlopSubset, SubsetError, choose, errors_of, points_of
 from kibitz.poker.spots.flops import Flop, chances, check_suits, equities_of, flops_of, texture_of
-from kibitz.poker.spots.spot import Spot
+from kibitz.poker.spots.spot import PLAYERS, Spot, in_deck
 
 Floats = NDArray[np.float64]
 UNTIL = 0.01  # of the pot
@@ -101,7 +101,7 @@ class FlopReport:
 
 
 def flop_report(
-    ranges: Sequence[Any], pot: float, stacks: Any, *, subset: int | Sequence[str] | None = 25,
+    ranges: Any, pot: float, stacks: Any, *, subset: int | Sequence[str] | None = 25,
     out: str | Path | None = None, until: float | None = None, iterations: int | None = None,
     on_progress: OnFlops | None = None, **options: Any,
 ) -> FlopReport:  # fmt: skip
@@ -115,17 +115,13 @@ def flop_report(
     if until is None and iterations is None:
         until = UNTIL
     question = {"ranges": [_plain(each) for each in ranges], "pot": pot, "stacks": stacks, **options}
-    deck = (int(options.get("deck", (13, 4))[0]), int(options.get("deck", (13, 4))[1]))
-    flops = flops_of(deck)
-    first = _spot(question, flops[len(flops) // 2])
-    check_suits(first.ranges, deck)
+    deck, ranges, flops, chance = _dealt(question)
     folder = None if out is None else FlopFolder(Path(out), question, until, iterations)
-    chance = chances(flops, first.ranges)
     equities: Floats | None = None
     if subset is None:
-        part, chosen = FlopSubset(np.flatnonzero(chance > 0), chance[chance > 0]), f"all {len(flops):,} flops"
+        part, chosen = FlopSubset(np.arange(len(flops)), chance), f"all {len(flops):,} flops"
     elif isinstance(subset, int):
-        equities = all_equities(flops, first.ranges, deck, folder, tell)
+        equities = all_equities(flops, ranges, deck, folder, tell)
         part = choose(points_of(flops, equities, chance), chance, subset)
         chosen = f"{subset:,} flops that stand for all {len(flops):,}, by weighted k-medoids"
     else:
@@ -135,6 +131,48 @@ def flop_report(
     some = tuple(flops[k] for k in part.numbers)
     results = _solved(some, question, (until, iterations), folder, tell)
     return FlopReport(question, some, part.weights, tuple(results), chosen, equities)
+
+
+class FlopChoice(NamedTuple):
+    """A subset that was chosen, and how wrong the mean of the equity over it is."""
+
+    flops: tuple[Flop, ...]
+    weights: Floats  # [n]
+    equities: Floats  # [n]  of OOP
+    errors: list[SubsetError]
+
+
+def chosen_flops(question: Mapping[str, Any], size: int, on_progress: OnFlops | None = None) -> FlopChoice:
+    """The subset that `flop_report` would solve, without solving it. question: its arguments."""
+    deck, ranges, flops, chance = _dealt(question)
+    equities = all_equities(flops, ranges, deck, None, on_progress)
+    subset = choose(points_of(flops, equities, chance), chance, size)
+    wrong = errors_of(subset, chance, {"equity OOP": equities[:, 0]})
+    return FlopChoice(tuple(flops[k] for k in subset.numbers), subset.weights, equities[subset.numbers, 0], wrong)
+
+
+def _dealt(question: Mapping[str, Any]) -> tuple[tuple[int, int], Floats, list[Flop], Floats]:
+    """(deck, ranges, flops that can come, how likely each is); a question that cannot be is refused."""
+    from kibitz.poker.spots.reading import range_of
+
+    deck = _deck(question)
+    if isinstance(question["ranges"], str) or len(question["ranges"]) != 2:
+        raise GameError("there are two ranges: out of position (OOP) first, then in position (IP)")
+    weights = [range_of(source, player, ())[0] for source, player in zip(question["ranges"], PLAYERS, strict=True)]
+    ranges = np.where(in_deck(deck), np.stack(weights), 0.0)
+    check_suits(ranges, deck)
+    flops = flops_of(deck)
+    chance = chances(flops, ranges)
+    _spot(question, flops[int(chance.argmax())])  # refuses sizes, pots and stacks that cannot be
+    some = chance > 0
+    return deck, ranges, [flop for flop, here in zip(flops, some, strict=True) if here], chance[some]
+
+
+def _deck(question: Mapping[str, Any]) -> tuple[int, int]:
+    ranks, suits = question.get("deck", (13, 4))
+    if not (3 <= int(ranks) <= 13 and 2 <= int(suits) <= 4 and int(ranks) * int(suits) >= 9):
+        raise GameError(f"a deck of {ranks} ranks and {suits} suits: choose 3 to 13 ranks, 2 to 4 suits, nine cards")
+    return int(ranks), int(suits)
 
 
 def all_equities(
@@ -164,8 +202,8 @@ def errors(report: FlopReport, size: int, equities: Floats | None = None) -> lis
     """How wrong the means of a report over all flops would have been over a subset. equities: as of `all_equities`."""
     flops, chance = report.flops, report.weights
     if equities is None:
-        spot = _spot(report.question, flops[len(flops) // 2])
-        equities = all_equities(flops, spot.ranges, spot.deck)
+        deck, ranges, _, _ = _dealt(report.question)
+        equities = all_equities(flops, ranges, deck)
     return errors_of(choose(points_of(flops, equities, chance), chance, size), chance, report.quantities())
 
 
@@ -246,8 +284,8 @@ def _result(saved: Any) -> FlopResult | None:
     try:
         values = (float(saved["values"][0]), float(saved["values"][1]))
         tables = [{str(name): float(share) for name, share in saved[key].items()} for key in ("first", "after_check")]
-        result = FlopResult(str(saved["flop"]), values, float(saved["equity"]), *tables, float(saved["exploitability"]),
-                            int(saved["iterations"]))  # fmt: skip
+        result = FlopResult(str(saved["flop"]), values, float(saved["equity"]), tables[0], tables[1],
+                            float(saved["exploitability"]), int(saved["iterations"]))  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         return None
     numbers = [*values, result.equity, result.exploitability, *_all(tables)]

@@ -82,7 +82,7 @@ def choose(points: Floats, chance: Floats, size: int) -> FlopSubset:
     far = np.maximum(0.0, squares[:, None] + squares - 2.0 * points @ points.T)
     medoids = _in_turns(far, chance, _greedy(far, chance, size))
     nearest = np.argmin(far[:, medoids], axis=1)
-    shares = np.bincount(nearest, chance, size)
+    shares = np.asarray(np.bincount(nearest, chance, size), np.float64)
     return FlopSubset(medoids, _calibrated(points[medoids], shares))
 
 

@@ -89,17 +89,15 @@ def spot(
 
 
 def read_spot(path: str | Path) -> Spot:
-    """The spot in a .toml or .json file, or in a file of TexasSolver or PioVIEWER (`importing.py`)."""
+    """The spot in a .toml or .json file. For files of other solvers: `importing.py`."""
     return spot(**arguments_of(path))
 
 
-def arguments_of(path: str | Path) -> dict[str, Any]:
-    """The arguments of `spot` in a file, with their names checked."""
+def arguments_of(path: str | Path, needed: Sequence[str] = NEEDED) -> dict[str, Any]:
+    """The arguments of `spot` in a file, with their names checked. needed: those that must be there."""
     path = Path(path)
     if path.suffix.lower() not in (".toml", ".json"):
-        from kibitz.poker.spots.importing import read_import
-
-        return read_import(path).arguments
+        raise GameError(f"{path}: a spot is read from a .toml or .json file")
     with path.open("rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
@@ -114,7 +112,7 @@ def arguments_of(path: str | Path) -> dict[str, Any]:
     for name in fields:
         if name not in NEEDED and name not in OPTIONS:
             raise GameError(f"{path}: a spot has no {name!r}{_near(name)}")
-    if missing := [name for name in NEEDED if name not in fields]:
+    if missing := [name for name in needed if name not in fields]:
         raise GameError(f"{path}: {missing[0]} is missing")
     return fields
 

@@ -19,12 +19,13 @@ from kibitz.core.errors import SolverError
 from kibitz.stitch.auto.cuts import Cut, cuts
 from kibitz.stitch.auto.judges import Judge
 from kibitz.stitch.auto.programme import best_set
-from kibitz.stitch.auto.setting import DYNAMIC, PAIRS, REBUILT, STATIC, Move, Setting, Size
+from kibitz.stitch.auto.setting import DYNAMIC, PAIRS, REBUILT, STATIC, Move, MoveRun, Setting, Size
 from kibitz.stitch.auto.signals import PartSignal, losses
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-MOST_PAIRED = 24  # pilots that are measured in pairs: those that gain most
+MOST_PAIRED, FEW_PAIRED = 24, 6  # pilots that are measured in pairs: those that gain most
+LARGE = 1_000_000  # columns of a game in which fewer pairs are measured
 
 
 @dataclass(frozen=True)
@@ -147,8 +148,8 @@ class Plan:
         }  # fmt: skip
 
 
-# Many moves are solved at once: (moves, strategy, iterations) -> (answer, seconds) of each
-SolveAll = Callable[[Sequence[Move], Floats, int], list[tuple[Floats, float]]]
+# Many moves are solved at once: (moves, strategy, lengths in iterations)
+SolveAll = Callable[[Sequence[Move], Floats, Sequence[int]], list[MoveRun]]
 
 
 def candidates(
@@ -179,10 +180,9 @@ def pilots_of(
 ) -> list[Pilot]:
     """Both pilots of all moves."""
     shorter, longer = effort.pilot, 4 * effort.pilot
-    names = [move for move, _ in moves]
-    first, second = solve(names, strategy, shorter), solve(names, strategy, longer)
+    runs = solve([move for move, _ in moves], strategy, (shorter, longer))
     result = []
-    for (move, size), (early, quick), (late, slow) in zip(moves, first, second, strict=True):
+    for (move, size), ((early, late), (quick, slow)) in zip(moves, runs, strict=True):
         gains = judge.gain(early, strategy), judge.gain(late, strategy)
         rate = max(0.0, slow - quick) / (longer - shorter)
         result.append(Pilot(move, size, gains, max(slow, slow + rate * (effort.iterations - longer)), late))
@@ -211,27 +211,48 @@ def plan_of(
     lost = losses(setting.form, strategy)
     parts, moves = candidates(setting, lost, changed, limits, effort)
     pilots = pilots_of(judge, moves, strategy, effort, solve)
-    useful = sorted((k for k, p in enumerate(pilots) if p.gain > 0.0), key=lambda k: -pilots[k].gain)[:MOST_PAIRED]
+    order = sorted(range(len(pilots)), key=lambda k: -pilots[k].gain)
+    tried = order[: MOST_PAIRED if setting.form.columns < LARGE else FEW_PAIRED]
+    if not judge.exact:  # pairs would be measured in matches, which are too rough for differences
+        tried = [k for k in tried if pilots[k].gain > 0.0]
+    among = [pilots[k] for k in tried]
+    conflicts, extra = _pairs(setting, judge, strategy, among)
+    costs = [([1.0] * len(among), float(effort.together)), ([p.seconds for p in among], seconds)]
+    sets = [best_set([p.gain for p in among], conflicts, extra, costs)]
+    if judge.exact:  # pairs do not say all: the best expert and the best pair are measured against the programme's plan
+        affordable = [k for k, p in enumerate(among) if p.seconds <= seconds]
+        sets += [[k] for k in affordable[:1]]
+        pairs = {pair: among[pair[0]].gain + among[pair[1]].gain + x for pair, x in extra.items()}
+        cheap = [pair for pair in pairs if sum(among[k].seconds for k in pair) <= seconds]
+        sets += [list(max(cheap, key=pairs.__getitem__))] if cheap else []
+    gains = [_together_gain(setting, judge, strategy, [among[k] for k in each]) for each in sets]
+    best = max(range(len(sets)), key=lambda k: gains[k])
+    chosen = [tried[k] for k in sets[best]] if gains[best] > 0.0 else []
+    summed = sum(pilots[k].gain for k in chosen)
+    predicted = gains[best] if chosen else 0.0
+    signals = setting.signals(strategy, parts)
+    return Plan(tuple(signals), tuple(pilots), tuple(chosen), predicted, summed, judge.unit)
+
+
+def _pairs(
+    setting: Setting, judge: Judge, strategy: Floats, among: Sequence[Pilot]
+) -> tuple[list[tuple[int, int]], dict[tuple[int, int], float]]:
+    """(pairs that overlap, what other pairs gain beyond the sum of both). One may help only beside another."""
     conflicts, extra = [], {}
-    for b, second in enumerate(useful):
-        for a, first in enumerate(useful[:b]):
-            one, two = pilots[first], pilots[second]
+    for b, two in enumerate(among):
+        for a, one in enumerate(among[:b]):
             if (one.move.here & two.move.here).any():
                 conflicts.append((a, b))
             elif judge.exact:
-                both = joined(setting, strategy, [(one.move, one.answer), (two.move, two.answer)])
-                extra[a, b] = judge.gain(both, strategy) - one.gain - two.gain
-    among = [pilots[k] for k in useful]
-    costs = [([1.0] * len(among), float(effort.together)), ([p.seconds for p in among], seconds)]
-    picked = best_set([p.gain for p in among], conflicts, extra, costs)
-    chosen = [useful[k] for k in picked]
-    summed = sum(pilots[k].gain for k in chosen)
-    predicted = summed
-    if judge.exact and len(chosen) > 1:
-        whole = joined(setting, strategy, [(pilots[k].move, pilots[k].answer) for k in chosen])
-        predicted = judge.gain(whole, strategy)
-    signals = setting.signals(strategy, parts)
-    return Plan(tuple(signals), tuple(pilots), tuple(chosen), predicted, summed, judge.unit)
+                extra[a, b] = _together_gain(setting, judge, strategy, [one, two]) - one.gain - two.gain
+    return conflicts, extra
+
+
+def _together_gain(setting: Setting, judge: Judge, strategy: Floats, pilots: Sequence[Pilot]) -> float:
+    """What pilots gain together: measured if that is exact, else the sum."""
+    if len(pilots) < 2 or not judge.exact:
+        return sum(pilot.gain for pilot in pilots)
+    return judge.gain(joined(setting, strategy, [(pilot.move, pilot.answer) for pilot in pilots]), strategy)
 
 
 def dynamic_move(

@@ -38,8 +38,7 @@ from kibitz.stitch.auto.plan import (
     pilots_of,
     plan_of,
 )
-from kibitz.stitch.auto.setting import Move, Setting, order_of, solve_order
-from kibitz.stitch.columns import seed_of
+from kibitz.stitch.auto.setting import Move, MoveRun, Setting, order_of, solve_order
 
 __all__ = ["Auto", "Round", "StitchSearch"]
 
@@ -103,56 +102,56 @@ class StitchSearch:
 
     # Solving
 
-    def solve(self, moves: Sequence[Move], strategy: Floats, iterations: int) -> list[tuple[Floats, float]]:
-        """(answer, seconds) of each move, side by side where there are cores."""
-        keys = [self._key(move, strategy, iterations) for move in moves]
-        answers: dict[int, tuple[Floats, float]] = {}
+    def solve(self, moves: Sequence[Move], strategy: Floats, lengths: Sequence[int]) -> list[MoveRun]:
+        """The runs of all moves, side by side where there are cores."""
+        keys = [self._key(move, strategy, lengths) for move in moves]
+        runs: dict[int, MoveRun] = {}
         for number, key in enumerate(keys):
-            if (known := self._read(key)) is not None:
-                answers[number] = known[:2]
-                self.spent += known[2]
-        left = [number for number in range(len(moves)) if number not in answers]
+            if (known := self._read(key, len(lengths))) is not None:
+                runs[number], share = known
+                self.spent += share
+        left = [number for number in range(len(moves)) if number not in runs]
         executor = current()
-        seeds = [seed_of(self.seed, number) for number in range(len(moves))]
         if executor.elsewhere:
-            work: Callable[..., Any] = _timed_order
-            pieces = [Piece((order_of(self.setting, moves[k]), strategy, iterations, seeds[k])) for k in left]
+            work: Callable[..., MoveRun] = solve_order
+            pieces = [Piece((order_of(self.setting, moves[k]), strategy, tuple(lengths), self.seed)) for k in left]
         else:
-            work = _timed
-            pieces = [Piece((self.setting, moves[k], strategy, iterations, seeds[k])) for k in left]
+            work = _solved
+            pieces = [Piece((self.setting, moves[k], strategy, lengths, self.seed)) for k in left]
         mark = time.perf_counter()
-        for done, (number, (answer, seconds)) in enumerate(executor.map(work, pieces, "threads"), 1):
+        for done, (number, (answers, seconds)) in enumerate(executor.map(work, pieces, "threads"), 1):
             k, now = left[number], time.perf_counter()
-            answers[k] = np.asarray(answer), float(seconds)
-            self._keep(keys[k], *answers[k], now - mark)  # of what they took together, each has its share
+            runs[k] = MoveRun(np.asarray(answers), tuple(seconds))
+            self._keep(keys[k], runs[k], now - mark)  # of what they took together, each has its share
             self.spent, mark = self.spent + now - mark, now
-            self.tell(f"{done} of {len(left)} moves solved for {iterations:,} iterations")
-        return [answers[number] for number in range(len(moves))]
+            self.tell(f"{done} of {len(left)} moves solved for {max(lengths):,} iterations")
+        return [runs[number] for number in range(len(moves))]
 
-    def _key(self, move: Move, strategy: Floats, iterations: int) -> str:
+    def _key(self, move: Move, strategy: Floats, lengths: Sequence[int]) -> str:
         setting, content = self.setting, hashlib.sha256()
-        about = [setting.spec, setting.form.tree_digest, setting.base, setting.solver, move.data(), iterations]
+        about = [setting.spec, setting.form.tree_digest, setting.base, setting.solver, move.data(), list(lengths)]
         content.update(json.dumps([*about, self.seed], sort_keys=True).encode())
         for cut in move.cuts:
             content.update(np.packbits(cut.here).tobytes())
         content.update(np.ascontiguousarray(strategy, np.float64).tobytes())
         return content.hexdigest()[:32]
 
-    def _read(self, key: str) -> tuple[Floats, float, float] | None:
+    def _read(self, key: str, lengths: int) -> tuple[MoveRun, float] | None:
         if self.folder is None or not (self.folder / key / "manifest.json").exists():
             return None
         try:
             saved = store.load(self.folder / key, KIND)
-            answer = np.array(saved.arrays["probabilities"])
-            seconds, share = float(saved.meta["seconds"]), float(saved.meta["share"])
+            answers, share = np.array(saved.arrays["answers"]), float(saved.meta["share"])
+            seconds = tuple(float(x) for x in saved.meta["seconds"])
         except (ArtefactError, KeyError, TypeError, ValueError):
             return None  # solved again
-        return (answer, seconds, share) if answer.shape == (self.setting.form.columns,) else None
+        fits = answers.shape == (lengths, self.setting.form.columns) and len(seconds) == lengths
+        return (MoveRun(answers, seconds), share) if fits else None
 
-    def _keep(self, key: str, answer: Floats, seconds: float, share: float) -> None:
+    def _keep(self, key: str, run: MoveRun, share: float) -> None:
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            store.save(self.folder / key, KIND, {"probabilities": answer}, {"seconds": seconds, "share": share})
+            store.save(self.folder / key, KIND, {"answers": run.answers}, {"seconds": run.seconds, "share": share})
 
     @property
     def left(self) -> float:
@@ -188,7 +187,7 @@ class StitchSearch:
         start = self.dynamic_base(base)
         if start is not None and self.left > 0.0:
             self.tell(f"solving {start.move.name}")
-            answer = self.solve([start.move], base, self.effort.iterations)[0][0]
+            answer = self.solve([start.move], base, [self.effort.iterations])[0].answers[0]
             if self.judge.judge(answer, base).better:
                 lines.append((start.move.name, answer, start.size.infosets))
         outcomes = []
@@ -234,7 +233,7 @@ class StitchSearch:
         """Train the experts of a plan, and keep those that help together."""
         moves = [pilot.move for pilot in plan.moves]
         self.tell(f"{name}: training {len(moves)} experts")
-        answers = [answer for answer, _ in self.solve(moves, strategy, self.effort.iterations)]
+        answers = [run.answers[0] for run in self.solve(moves, strategy, [self.effort.iterations])]
         after, kept = self._together(strategy, plan.moves, answers)
         touched = np.zeros(len(self.setting.seat), bool)
         for k in kept:
@@ -292,15 +291,5 @@ class StitchSearch:
         return combined(best), [k for k, c in enumerate(best) if c]
 
 
-def _timed(setting: Setting, move: Move, strategy: Floats, iterations: int, seed: int) -> tuple[Floats, float]:
-    began = time.perf_counter()
-    answer = setting.solve(move, strategy, iterations, seed)
-    return answer, time.perf_counter() - began
-
-
-def _timed_order(order: Any, strategy: Floats, iterations: int, seed: int) -> tuple[Floats, float]:
-    began = time.perf_counter()
-    answer = solve_order(order, strategy, iterations, seed)
-    return answer, time.perf_counter() - began
-
-
+def _solved(setting: Setting, move: Move, strategy: Floats, lengths: Sequence[int], seed: int) -> MoveRun:
+    return setting.solve(move, strategy, lengths, seed)

@@ -9,7 +9,8 @@ A `Move` is an ordinary computation of `kibitz.stitch` on the strategy of the mo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -25,13 +26,13 @@ from kibitz.forms.protocol import FreezableForm, GradientForm
 from kibitz.forms.sequence import form_of
 from kibitz.games import game as make_game
 from kibitz.games.tree import Tree, tree_of
+from kibitz.solvers import Task, make
 from kibitz.stitch.auto.cuts import Cut
 from kibitz.stitch.auto.signals import PartSignal, losses, part_reach
-from kibitz.stitch.columns import column_target, mixed
-from kibitz.stitch.experts import run
+from kibitz.stitch.columns import ColumnTarget, column_target, mixed, seed_of
 from kibitz.stitch.nodes import BYTES
 from kibitz.stitch.partition import Partition, TreeParts
-from kibitz.stitch.targets import Solving, Stitching, seat_sets
+from kibitz.stitch.targets import Expert, Solving, Stitching, seat_sets
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -50,6 +51,13 @@ class Size(NamedTuple):
     def memory(self) -> int:
         """Bytes that its arrays take."""
         return BYTES * self.columns
+
+
+class MoveRun(NamedTuple):
+    """The answers of a move."""
+
+    answers: Floats  # [lengths, K]
+    seconds: tuple[float, ...]  # until each of them
 
 
 @dataclass(frozen=True)
@@ -191,10 +199,47 @@ class Setting:
         width = np.bincount(infosets.row_of_column, ~closed, minlength=len(row))
         return Size(len(first), int(width[among[first]].sum()), computations)
 
-    def solve(self, move: Move, probabilities: Floats, iterations: int, seed: int = 0) -> Floats:
-        """The strategy after a move."""
+    def solve(self, move: Move, probabilities: Floats, lengths: Sequence[int], seed: int = 0) -> MoveRun:
+        """The strategies after a move whose experts were solved for so many iterations: one run, read at each length.
+
+        They are those of `kibitz.stitch`, to the bit; nothing is measured on the way.
+        """
+        began = time.perf_counter()
+        target = self.target(move, probabilities, seed)
+        built = target.experts()
+        setup, spent = time.perf_counter() - began, [0.0] * len(lengths)
+        answers: list[list[Profile]] = [[] for _ in lengths]
+        for number, expert in enumerate(built):
+            steps = self._steps(target, expert, lengths, seed_of(seed, number) if move.kind != DYNAMIC else seed)
+            for k in range(len(lengths)):
+                mark = time.perf_counter()
+                answers[k].append(next(steps))
+                spent[k] += time.perf_counter() - mark
+        joined = np.stack([target.join(built, each).probabilities for each in answers])
+        return MoveRun(joined, tuple(setup + sum(spent[: k + 1]) for k in range(len(lengths))))
+
+    def _steps(self, target: ColumnTarget, expert: Expert, lengths: Sequence[int], seed: int) -> Iterator[Profile]:
+        """An expert's answer after each number of iterations."""
+        game = expert.game
+        if not self.has_tree:
+            for length in lengths:
+                yield target.answer(game, {"iterations": length, "seed": seed})
+            return
+        tree = game.tree
+        if not tree.infosets.labels:
+            yield from [Profile(tree.infosets, np.zeros(0), {"tree": tree.digest})] * len(lengths)
+            return
+        solver = make(self.solver, Task(tree, form_of(tree), None, None, seed, 1))
+        for length in lengths:
+            left = (1 if solver.exact else length) - solver.iteration
+            if left > 0:
+                solver.step(left)
+            yield Profile(tree.infosets, solver.probabilities(), {"tree": tree.digest})
+
+    def target(self, move: Move, probabilities: Floats, seed: int) -> ColumnTarget:
+        """What a move is to `kibitz.stitch`."""
         base = self.profile(probabilities)
-        how = Solving(self.solver, iterations=iterations, seed=seed, jobs=1)
+        how = Solving(self.solver, iterations=1, seed=seed, jobs=1)
         views: list[Any] = [self.view(name) if self.has_tree else name for name in move.inside]
         if move.kind == DYNAMIC:
             infosets = self.form.infosets
@@ -204,8 +249,7 @@ class Setting:
             outside: Any = self.view(self.base) if self.has_tree else "null"
             parts = move.cuts[0].partition(self.form.infosets)
             plan = Stitching("static", parts, self.seats(move), views[0], outside)
-        answer: Profile = run(column_target(self.rules, base, plan, how))
-        return answer.probabilities
+        return column_target(self.rules, base, plan, how)
 
 
 class MoveOrder(NamedTuple):
@@ -234,8 +278,8 @@ def _setting(game: str, base: str, solver: str) -> Setting:
     return Setting(make_game(game), base, solver)
 
 
-def solve_order(order: MoveOrder, probabilities: Floats, iterations: int, seed: int) -> Floats:
+def solve_order(order: MoveOrder, probabilities: Floats, lengths: Sequence[int], seed: int) -> MoveRun:
     """`Setting.solve` where only plain values arrive."""
     cuts = tuple(Cut(name, here) for name, here in zip(order.names, np.asarray(order.here), strict=True))
     move = Move(order.kind, cuts, order.seats, tuple(order.inside))
-    return _setting(order.game, order.base, order.solver).solve(move, np.array(probabilities), iterations, seed)
+    return _setting(order.game, order.base, order.solver).solve(move, np.array(probabilities), lengths, seed)

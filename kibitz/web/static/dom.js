@@ -161,7 +161,7 @@ export function grid(cells, layout, options) {
   let names;
   const dense = layout === "grid";
   if (dense) {
-    const ranks = [...ORDER].filter((rank) => by.has(rank + rank) || cells.some((c) => c.name.includes(rank)));
+    const ranks = [...ORDER].filter((rank) => options.full || by.has(rank + rank) || cells.some((c) => c.name.includes(rank)));
     made.style.setProperty("--n", ranks.length);
     names = ranks.flatMap((row, i) => ranks.map((column, j) => (i === j ? row + row : j > i ? `${row}${column}s` : `${column}${row}o`)));
     made.dataset.width = ranks.length;

@@ -65,7 +65,7 @@ function draw() {
       fact("EV lost per hand", score.hands ? chips(score.lost / score.hands) : "–", "What your decisions lost against the best actions, in chips; luck does not count"), fact("won per hand", score.hands ? signed(score.won / score.hands, 2) : "–", "Chips, with luck")),
     h("label", { class: "field" }, h("span", {}, "You are"), pick), h("span", { class: "tabs" }, h("a", { href: `/spots/${encodeURIComponent(current)}`, "data-link": true }, "look at the solution"))),
     h("div", { class: "felt" }, h("div", { class: "seat" }, h("div", { class: "seatname" }, h("strong", {}, "The solution")), h("div", { class: "cardrow" }, other.map((name) => card(name)))),
-      h("div", { class: "middle" }, h("div", { class: "cardrow board" }, cards(hand.board)), h("p", { class: "num" }, `Pot ${chips(hand.pot)}, behind ${chips(Math.min(...hand.stacks))}`), h("p", { class: "hint" }, steps.length ? steps.map(cardText).join(", ") : "You are first to see action.")),
+      h("div", { class: "middle" }, h("div", { class: "cardrow board" }, cards(hand.board)), h("p", { class: "num" }, `Pot ${chips(hand.pot)}, behind ${chips(Math.min(...hand.stacks))}`), h("p", { class: "hint" }, steps.length ? steps.map(cardText).join(", ") : "No action yet.")),
       h("div", { class: "seat mine turn" }, h("div", { class: "seatname" }, h("strong", {}, `You, ${hand.player}`)), h("div", { class: "cardrow" }, own.map((name) => card(name)))), moves), review));
   const again = key && host.querySelector(`[data-key="${CSS.escape(key)}"]`);
   if (again) again.focus({ preventScroll: true });

@@ -32,13 +32,14 @@ export function rangeEditor(label, text, onchange) {
   let weights = Object.fromEntries(NAMES.map((name) => [name, 0]));
   let mixed = [];
   let asked = 0;
+  let pending = false;  // the text has changed, and the grid has not yet
   let painting = null;  // the weight that a drag paints
   const field = h("textarea", { rows: 2, spellcheck: false, "aria-label": `${label} range`, value: text, maxLength: 4000 });
   const brush = h("input", { type: "range", min: 5, max: 100, step: 5, value: 100, "aria-label": `${label}: weight of the hands that you click` });
   const brushSaid = h("span", { class: "num" }, "100%");
   brush.addEventListener("input", () => { brushSaid.textContent = `${brush.value}%`; });
   const note = h("p", { class: "hint one", "aria-live": "polite" });
-  const fault = h("pre", { class: "carets", hidden: true });
+  const fault = h("div", { hidden: true });
   const paint = (button, cell) => {
     const w = weights[cell.name];
     button.style.setProperty("--tall", `${(100 * w).toFixed(1)}%`);
@@ -56,7 +57,7 @@ export function rangeEditor(label, text, onchange) {
   };
   const written = () => { mixed = []; field.value = textOf(weights); fault.hidden = true; count(); onchange(field.value); };
   const set = (name, weight) => { if (weights[name] !== weight) { weights[name] = weight; paint(buttons.get(name), { name }); written(); } };
-  const toggle = (name) => { const w = Number(brush.value) / 100; painting = weights[name] === w ? 0 : w; set(name, painting); };
+  const toggle = (name) => { if (pending) return; const w = Number(brush.value) / 100; painting = weights[name] === w ? 0 : w; set(name, painting); };
   board.addEventListener("pointerdown", (event) => {
     const cell = event.target.closest("button.cell");
     if (!cell || event.button) return;
@@ -82,20 +83,22 @@ export function rangeEditor(label, text, onchange) {
       const range = await api("range", { text: field.value });
       if (mine !== asked) return;
       ({ weights, mixed } = range);
+      pending = false;
       fault.hidden = true;
       repaint();
       count();
     } catch (error) {
       if (mine !== asked) return;
-      fault.textContent = error.carets ? `${error.message}\n${error.carets}` : error.message;
+      fault.replaceChildren(h("p", {}, error.message), h("pre", { class: "carets" }, error.carets || ""));
       fault.hidden = false;
+      pending = false;
     }
   };
   let timer = null;
-  field.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(read, 250); });
+  field.addEventListener("input", () => { pending = true; clearTimeout(timer); timer = setTimeout(read, 250); });
   field.addEventListener("change", read);
   if (text) read(); else count();
   const clear = h("button", { class: "quiet", type: "button", onclick: () => { field.value = ""; read(); } }, "Clear");
-  return h("fieldset", { class: "editor" }, h("legend", {}, label), field, fault, board,
-    h("div", { class: "brush" }, h("label", {}, h("span", { class: "hint" }, "Weight "), brush), brushSaid, clear), note);
+  return h("fieldset", { class: "editor" }, h("legend", {}, label), field, board,
+    h("div", { class: "brush" }, h("label", {}, h("span", { class: "hint" }, "Weight "), brush), brushSaid, clear), h("div", { class: "below" }, note, fault));
 }

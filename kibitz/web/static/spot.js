@@ -1,5 +1,5 @@
 // A solved spot: its decisions, line by line.
-import { api, bars, card, cardText, cards, colours, go, grid, h, heat, percent, problem, say, signed, split, wordNode } from "./dom.js";
+import { api, bars, card, cardText, cards, colours, grid, h, heat, percent, problem, say, split, wordNode } from "./dom.js";
 
 const SEATS = ["OOP", "IP"];
 let shown = { metric: "strategy", kind: "", text: "" };  // what the grid shows, and which hands
@@ -116,13 +116,13 @@ function strategyPanel(node, redraw) {
       h("label", { class: "field" }, h("span", {}, "Hands that make"), h("select", { "data-key": "kind", onchange: (event) => { shown = { ...shown, kind: event.target.value }; redraw(); } }, h("option", { value: "" }, "anything"), kinds.map((kind) => h("option", { value: kind, selected: kind === shown.kind }, kind)))),
       h("label", { class: "field" }, h("span", {}, "Only"), h("input", { "data-key": "only", value: shown.text, maxLength: 4, size: 6, placeholder: "AKs, Ah", onchange: (event) => { shown = { ...shown, text: event.target.value.trim() }; redraw(); } }))),
     shown.metric === "strategy" ? h("div", { class: "legend", "aria-hidden": "true" }, names.map((name, k) => h("span", { vars: { "--c": of[k] } }, name))) : null,
-    h("div", { class: "pair" }, grid(cells, "grid", { label: `Hands of ${node.player}`, paint, tell, kind: shown.metric === "strategy" ? "first" : "heat first" }), box));
+    h("div", { class: "pair" }, grid(cells, "grid", { full: true, label: `Hands of ${node.player}`, paint, tell, kind: shown.metric === "strategy" ? "first" : "heat first" }), box));
 }
 
 function rangePanel(player, seat) {
   const cells = classes(player, () => true);
   const line = h("p", { class: "hint one" }, `${SEATS[seat]}: how likely each hand is here.`);
-  return h("div", { class: "range" }, grid(cells, "grid", { label: `Range of ${SEATS[seat]}`, paint: heat(cells), kind: "heat", tell: (cell) => { line.textContent = `${SEATS[seat]}: ${cell.name} ${percent(cell.weight)}, equity ${percent(cell.equity)}, EV ${cell.value === null ? "–" : cell.value.toFixed(2)}`; } }), line);
+  return h("div", { class: "range" }, grid(cells, "grid", { full: true, label: `Range of ${SEATS[seat]}`, paint: heat(cells), kind: "heat", tell: (cell) => { line.textContent = `${SEATS[seat]}: ${cell.name} ${percent(cell.weight)}, equity ${percent(cell.equity)}, EV ${cell.value === null ? "–" : cell.value.toFixed(2)}`; } }), line);
 }
 
 // One cell a card: what it brings

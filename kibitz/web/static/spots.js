@@ -38,8 +38,8 @@ function progress(main, data) {
       h("div", { class: "cardrow", "aria-label": "The board" }, cards(now.board)),
       h("dl", { class: "facts" }, fact("iterations", last ? String(last[0]) : "0"), fact("exploitability", last ? `${percent(last[2], 2)} of the pot` : "not yet"), fact("target", `${percent(now.until, 2)} of the pot`),
         fact("size", `${now.estimate.sequences.toLocaleString("en")} sequences`), fact("memory", `about ${Math.ceil(now.estimate.bytes / 1e6).toLocaleString("en")} MB`)),
-      failed ? h("p", { class: "panel problem" }, `${now.why}.`) : now.points.length ? h("section", { class: "panel", "aria-label": "Convergence" }, chart([curve], "seconds", "Exploitability against seconds"))
-        : h("p", { class: "panel hint" }, "The first time, compiling takes up to a minute."),
+      failed ? h("p", { class: "panel problem" }, `${now.why}.`) : now.points.length ? h("section", { class: "panel convergence", "aria-label": "Convergence" }, chart([curve], "seconds", "Exploitability against seconds"))
+        : h("div", { class: "panel convergence" }, h("p", { class: "hint" }, "The first time, compiling takes up to a minute.")),
       h("p", {}, h("button", { class: "quiet", type: "button", onclick: async () => { try { await api(`spots/${encodeURIComponent(data.id)}`, undefined, "DELETE"); } catch { /* it is gone */ } go("/spots"); } }, failed ? "Back to the form" : "Stop")));
   };
   const poll = async () => {

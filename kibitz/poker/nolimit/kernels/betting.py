@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kibitz.core.jit import ONE, U64, kernel, part
+from kibitz.core.jit import ONE, U64, kernel, part, small_part
 from kibitz.core.random import NONE
 from kibitz.games.kernels.dispatch import register
 from kibitz.games.kernels.machine import END
@@ -39,13 +39,13 @@ class Table(NamedTuple):
     root: np.uint64
 
 
-@part
+@small_part
 def is_able(table, bets, seat):
     """Whether a seat is still in and has chips left."""
     return not (bets[FOLDED] >> np.int64(seat)) & 1 and bets[PAID + seat] < table.stacks[seat]
 
 
-@part
+@small_part
 def count_able(table, bets):
     count = 0
     for seat in range(table.seats):
@@ -54,7 +54,7 @@ def count_able(table, bets):
     return count
 
 
-@part
+@small_part
 def next_able(table, bets, seat):
     """The next seat, clockwise, that can act; some seat can."""
     while True:
@@ -65,7 +65,7 @@ def next_able(table, bets, seat):
             return np.int64(seat)
 
 
-@part
+@small_part
 def top_of(table, bets):
     """What a seat must have put in to call."""
     top = bets[PAID]
@@ -74,7 +74,7 @@ def top_of(table, bets):
     return top
 
 
-@part
+@small_part
 def pot_of(table, bets):
     """The pot after a call of the seat to act; a pot without a chip counts as one."""
     total = top_of(table, bets) - bets[PAID + U64(bets[TURN])]
@@ -120,7 +120,7 @@ def close_round(table, bets):
     return False
 
 
-@part
+@small_part
 def highest(table, bets):
     """The most that the seat to act may have put in after a raise; 0 where it may not raise."""
     stack = table.stacks[U64(bets[TURN])]
@@ -129,13 +129,13 @@ def highest(table, bets):
     return stack
 
 
-@part
+@small_part
 def lowest(table, bets):
     """The least that the seat to act may have put in after a raise, where it may raise."""
     return min(bets[LEAST], table.stacks[U64(bets[TURN])])
 
 
-@part
+@small_part
 def faces_bet(table, bets):
     return bets[PAID + U64(bets[TURN])] < top_of(table, bets)
 
@@ -229,7 +229,7 @@ def act(table, bets, action):
         open_round(table, bets)
 
 
-@part
+@small_part
 def one_left(table, bets):
     """Whether all but one have folded."""
     left = 0

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from kibitz.core.jit import U64, maker, part
+from kibitz.core.jit import U64, maker, part, small_part
 from kibitz.core.random import next_unit, seed_of
 from kibitz.games.kernels.machine import END, deal
 from kibitz.poker.nolimit.kernels.betting import BETS, TURN, act, begin, settle
 from kibitz.poker.nolimit.kernels.translation import LOST, ROWS, decide, read_action, reading_draw
 
 
-@part
+@small_part
 def decide_of(readers, who, node, table, bets, state, draw, probability):
     """`decide` of one of the readers. Named by a constant a reader is not copied."""
     if who == 0:
@@ -25,7 +25,7 @@ def decide_of(readers, who, node, table, bets, state, draw, probability):
     return decide(readers[who], node, table, bets, state, draw, probability)
 
 
-@part
+@small_part
 def read_of(readers, who, node, table, bets, action, draw):
     if who == 0:
         return read_action(readers[0], node, table, bets, action, draw)
@@ -34,7 +34,7 @@ def read_of(readers, who, node, table, bets, action, draw):
     return read_action(readers[who], node, table, bets, action, draw)
 
 
-@part
+@small_part
 def root_of(readers, who):
     """Where a reader's own game begins."""
     if who == 0:
@@ -44,7 +44,7 @@ def root_of(readers, who):
     return np.int64(readers[who].game.root) if readers[who].kind == ROWS else np.int64(LOST)
 
 
-@part
+@small_part
 def play_hand(table, readers, seating, state, random, bets, nodes, probability):
     """Play a hand to its end; seating[s] is the reader in seat s. nodes: int64[seats], scratch."""
     first = random[0]

@@ -4,6 +4,8 @@ each action means.
 Here a bet between two sizes is read as one of them by a random number, once, when it is made [Ganzfried & Sandholm
 2013]. The readable agent keeps all readings with their probabilities instead: its answers are the mean of these.
 
+A reader is a hundred words, which a call copies: functions that take one are put in the place of their calls.
+
 A *reader* knows where the hand stands in the strategy's own betting tree: a node, or LOST.
 """
 
@@ -13,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kibitz.core.jit import ONE, U64, part, small_part
+from kibitz.core.jit import ONE, U64, small_part
 from kibitz.core.random import GOLDEN, NONE, choose, mix, to_unit
 from kibitz.games.kernels.machine import key
 from kibitz.games.kernels.machine import part as part_of
@@ -61,7 +63,7 @@ def reading_draw(begin, decision, seats, seat):
     return to_unit(mix(mix(begin ^ READING) + GOLDEN * (U64(decision) * seats + U64(seat) + ONE)))
 
 
-@part
+@small_part
 def is_together(reader, node, bets):
     """Whether the same seat is to act in the same round."""
     return node >= 0 and (
@@ -69,7 +71,7 @@ def is_together(reader, node, bets):
     )
 
 
-@part
+@small_part
 def if_ahead(reader, node, bets):
     """The node of a reader that was not asked: kept if it waits in a later round for the table to come there."""
     if node < 0 or reader.game.node[U64(node), NODE_TURN] < 0 or reader.game.node[U64(node), NODE_ROUND] <= bets[ROUND]:
@@ -77,36 +79,36 @@ def if_ahead(reader, node, bets):
     return node
 
 
-@part
+@small_part
 def follow(reader, node, action):
     """The node after an action of the strategy's game, by its number."""
     return np.int64(reader.game.child[U64(reader.game.node[U64(node), FIRST]) + U64(action)])
 
 
-@part
+@small_part
 def action_total(reader, node, action):
     return reader.total[U64(reader.game.node[U64(node), FIRST]) + U64(action)]
 
 
-@part
+@small_part
 def count_low(reader, node):
     """How many actions come before the raises: a call, and perhaps a fold before it."""
     return ONE + U64(action_total(reader, node, NONE) == FOLD)
 
 
-@part
+@small_part
 def size_at(reader, node, action):
     """How many pots a raise of the strategy's game is."""
     return (action_total(reader, node, action) - reader.top[U64(node)]) / reader.pot[U64(node)]
 
 
-@part
+@small_part
 def low_share(x, low, high):
     """How likely a bet of x pots, between two sizes, is read as the lower one."""
     return (high - x) * (1.0 + low) / ((high - low) * (1.0 + x))
 
 
-@part
+@small_part
 def next_size(reader, node, x):
     """The number of the first raise that is at least x pots; the last one if none is."""
     last = U64(reader.game.node[U64(node), COUNT]) - ONE
@@ -116,7 +118,7 @@ def next_size(reader, node, x):
     return action
 
 
-@part
+@small_part
 def read_action(reader, node, table, bets, action, draw):
     """The node after another seat's action at the table, which stands as it was before it."""
     if not is_together(reader, node, bets):
@@ -136,7 +138,7 @@ def read_action(reader, node, table, bets, action, draw):
     return follow(reader, node, above)
 
 
-@part
+@small_part
 def turned(reader, node, table, bets, action):
     """What an action of the strategy's game is at the table."""
     total = action_total(reader, node, action)
@@ -149,7 +151,7 @@ def turned(reader, node, table, bets, action):
     return offered(table, bets, total_of(table, bets, size_at(reader, node, action)))
 
 
-@part
+@small_part
 def answered(reader, state, actions, probability):
     """probability[0:actions] that the strategy gives to the actions of a decision; False where it has no row."""
     player = reader.player
@@ -158,7 +160,7 @@ def answered(reader, state, actions, probability):
     return read_row(player.kind, player.store, key(reader.game, player.keys, state), actions, probability)
 
 
-@part
+@small_part
 def read_row(kind, store, row, actions, probability):
     at = look(store, row)
     if silent(store, at, actions):
@@ -172,7 +174,7 @@ def read_row(kind, store, row, actions, probability):
     return True
 
 
-@part
+@small_part
 def state_of(node, state):
     """The cards of a hand at a node of the strategy's game."""
     return PokerState(U64(node), state.a, state.b, state.c, state.d, state.e, state.f, state.order)
@@ -185,7 +187,7 @@ def count_decision(reader, unanswered):
         reader.count[1] += unanswered
 
 
-@part
+@small_part
 def decide(reader, node, table, bets, state, draw, probability):
     """(action at the table, the reader's node after it) of the seat to act. state: the cards."""
     if reader.kind != ROWS:
@@ -206,7 +208,7 @@ def decide(reader, node, table, bets, state, draw, probability):
     return action, follow(reader, node, chosen)
 
 
-@part
+@small_part
 def decide_without_rows(kind, table, bets, draw):
     """Of one who calls, folds, or takes every action as likely."""
     if kind == ALWAYS_CALL:
