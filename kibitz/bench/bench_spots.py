@@ -29,7 +29,7 @@ DATA = Path(__file__).parents[2] / "docs" / "spots.json"
 PAGE = DATA.with_suffix(".md")
 TARGET = 0.005  # of the pot
 GOAL, GOAL_THREADS = 2.0, 1.7
-ROUNDS = 3  # of which the fastest counts
+ROUNDS = 2  # of which the fastest counts
 STEPS, LONG = 10, 2  # iterations that are timed, and in spots that are not solved to the target
 TWO, ONE, PEER = "kibitz, 2 threads", "kibitz, 1 thread", "postflop-solver, 2 threads"
 MANY = "22+, A2s+, K5s+, Q8s+, J8s+, T7s+, 96s+, 85s+, 75s+, 64s+, 54s, A5o+, K9o+, QTo+, JTo"
@@ -85,7 +85,7 @@ def spot_of(of: BenchSpot) -> Any:
 def ours(of: BenchSpot, threads: int, steps: int) -> dict[str, Any]:
     """Seconds to the target with all that comes before, and of an iteration."""
     from kibitz.poker.spots.engine import engine_of
-    from kibitz.poker.spots.solving import solve
+    from kibitz.poker.spots.solving import solve_spot
     from kibitz.poker.spots.spot import betting_of
 
     spot = spot_of(of)
@@ -99,7 +99,7 @@ def ours(of: BenchSpot, threads: int, steps: int) -> dict[str, Any]:
     result = {"iteration": (time.perf_counter() - began) / steps, "bytes": engine.state.nbytes, "built": built}
     del engine
     if of.solved:
-        answer = solve(spot, until=TARGET, threads=threads)
+        answer = solve_spot(spot, until=TARGET, threads=threads)
         result |= {"seconds": answer.seconds, "iterations": answer.iterations,
                    "exploitability": answer.exploitability, "value": float(answer.gains.value[0]) + of.pot / 2,
                    "gap": 2 * answer.exploitability * of.pot}  # fmt: skip

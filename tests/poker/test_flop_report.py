@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from here_executor import Here
 
 from kibitz.cards import evaluate
 from kibitz.cards.boards import deck_of
@@ -22,20 +23,6 @@ from kibitz.poker.spots.solving import solve_spot
 DECK = (4, 3)
 RANGES = ["AA, KQs, AJs:0.5", "KK, QJs, AQs"]
 QUESTION = {"ranges": RANGES, "pot": 100, "stacks": 100, "bets": "50%", "raises": "none", "deck": DECK}
-
-
-class Here:
-    """An executor that does pieces in this process, one after the other."""
-
-    name, elsewhere = "here", False
-
-    def __init__(self):
-        self.done = 0
-
-    def map(self, function, pieces, apart="processes", on_progress=None, shared=()):
-        for number, piece in enumerate(pieces):
-            self.done += function is reports.solve_flop
-            yield number, function(*shared, *piece.arguments)
 
 
 @pytest.fixture

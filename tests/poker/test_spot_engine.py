@@ -13,7 +13,7 @@ from kibitz.cards.ranking import evaluate
 from kibitz.games.protocol import CHANCE
 from kibitz.poker.spots.engine import EndgameEngine
 from kibitz.poker.spots.engine_boards import renamed_hands, symmetries
-from kibitz.poker.spots.engine_cpu import GAMMA, MergedEngine, MergedRows, SpotCfr, SpotLayout, decoded
+from kibitz.poker.spots.engine_cpu import COARSE, GAMMA, MergedEngine, MergedRows, SpotCfr, SpotLayout, coded, decoded
 from kibitz.poker.spots.sizes import SizeList, sizes_of
 from kibitz.poker.spots.spot import Spot, betting_of, in_deck, live, meeting, met
 
@@ -333,3 +333,17 @@ def test_pairs_of_hands_that_cannot_meet_are_not_counted():
     gains = engine.gains()
     assert gains.value[0] > 0.45 * spot.pot  # aces meet no aces: three of them are shared by two players
     assert gains.exploitability < 0.01 * spot.pot
+
+
+def test_after_many_iterations_numbers_have_thirty_two_bits():
+    """In sixteen the exploitability does not fall below some thousandths of the pot."""
+    spot = spot_of("Tc Qd Kd As Ac", uneven(np.random.default_rng(9), 0.1))
+    engine = MergedEngine(spot, betting_of(spot), 1)
+    engine.iterate(0, COARSE - 1)
+    assert engine.state.learned.regret.dtype == np.uint16
+    before = decoded(engine.state.learned.average)
+    engine.state.widen()
+    assert np.array_equal(engine.state.learned.average, before.astype(np.float32))
+    assert np.array_equal(coded(engine.state.learned.average), coded(before))
+    engine.iterate(COARSE - 1, 3_000)
+    assert engine.gains().exploitability < 2e-4 * spot.pot

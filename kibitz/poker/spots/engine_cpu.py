@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from kibitz.cards.boards import deck_of
 from kibitz.cards.ranges import HANDS
 from kibitz.core.errors import ArtefactError, GameError
+from kibitz.core.resources import MARGIN, cores, free_memory
 from kibitz.core.threads import together
 from kibitz.poker.exact.operator import aligned
 from kibitz.poker.spots.engine_boards import (
@@ -30,11 +31,15 @@ from kibitz.poker.spots.engine_boards import (
 )
 from kibitz.poker.spots.engine_gains import Gains
 from kibitz.poker.spots.engine_streets import Streets, streets_of
-from kibitz.poker.spots.spot import Spot, SpotTree, live, meeting
+from kibitz.poker.spots.spot import Spot, SpotTree, in_deck, live, meeting, met
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ALPHA, GAMMA = 1.5, 4.0  # of dcfr+
+# Iterations after which what one of them adds is lost in the rounding of 16 bits: then numbers have 32, if there is
+# memory. Half a percent of the pot takes fewer.
+COARSE = 256
+COPIED = 1 << 20  # numbers at a time
 
 
 class SpotLayout:
@@ -129,7 +134,7 @@ class SpotCfr:
 
     def __init__(
         self, layout: SpotLayout, kind: type[Any] = np.uint16, work: type[Any] = np.float32,
-        average: NDArray[np.uint16] | None = None,
+        average: NDArray[Any] | None = None,
     ) -> None:  # fmt: skip
         """kind: of regrets and averages, uint16 for codes or a float; work: of everything else. average: of a run that
         is over; it has no regrets."""
@@ -137,12 +142,24 @@ class SpotCfr:
         from kibitz.poker.spots.kernels.table import SpotLearned
 
         self.layout, self.work = layout, work
-        regret = aligned(0 if average is not None else layout.sequences, kind)
-        self.learned = SpotLearned(regret, aligned(layout.sequences, kind) if average is None else average)
-        if kind is not np.uint16:  # whose code 0 it is
+        if average is not None:
+            self.learned = SpotLearned(aligned(0, average.dtype), average)
+        else:
+            self.learned = SpotLearned(aligned(layout.sequences, kind), aligned(layout.sequences, kind))
+        if average is None and kind is not np.uint16:  # whose code 0 it is
             for numbers in self.learned:
                 numbers[:] = LEAST
         self._threads, self._crews = 0, (np.zeros(0), list[Any]())
+
+    def widen(self) -> None:
+        """Go on in numbers of 32 bits."""
+        from kibitz.poker.spots.kernels.table import SpotLearned
+
+        wide = [aligned(len(numbers), np.float32) for numbers in self.learned]
+        for target, numbers in zip(wide, self.learned, strict=True):
+            for begin in range(0, len(numbers), COPIED):
+                target[begin : begin + COPIED] = decoded(numbers[begin : begin + COPIED])
+        self.learned = SpotLearned(*wide)
 
     @property
     def nbytes(self) -> int:
@@ -220,14 +237,19 @@ class MergedEngine:
     """dcfr+ on a spot."""
 
     def __init__(self, spot: Spot, tree: SpotTree, threads: int | None = None) -> None:
-        from kibitz.core.resources import cores
-
         self.layout = SpotLayout(spot, tree)
         self.state = SpotCfr(self.layout)
         self.threads = cores() if threads is None else threads
 
     def iterate(self, done: int, count: int) -> None:
-        self.state.iterate(done, count, self.threads)
+        narrow = min(count, max(0, COARSE - done))
+        if narrow:
+            self.state.iterate(done, narrow, self.threads)
+        if count > narrow:
+            wide = 4 * self.layout.sequences
+            if self.state.learned.regret.dtype == np.uint16 and 2 * wide < free_memory() - MARGIN:
+                self.state.widen()
+            self.state.iterate(done + narrow, count - narrow, self.threads)
 
     def gains(self) -> Gains:
         layout, both = self.layout, np.zeros((2, 2))
@@ -257,10 +279,7 @@ class MergedRows:
 
     def packed(self) -> dict[str, NDArray[np.uint16]]:
         """The average as codes, and a fingerprint of its layout."""
-        average = self.state.learned.average
-        if average.dtype != np.uint16:
-            raise GameError("only 16-bit numbers are saved")
-        return {"average": average, "layout": self.layout.mark}
+        return {"average": coded(self.state.learned.average), "layout": self.layout.mark}
 
     @classmethod
     def unpacked(cls, spot: Spot, tree: SpotTree, arrays: dict[str, NDArray[Any]]) -> MergedRows:
@@ -307,15 +326,8 @@ class MergedRows:
         there = np.full((len(weights), HANDS), 1.0 / len(weights))
         there[:, self.layout.hands(seat, number)] = weights / weights.sum(axis=0)
         rows = there[:, hands]
-        rows[:, np.isin(np.arange(HANDS), dead_hands(board))] = 0.0
+        rows[:, met(tuple(int(card) for card in board)) | ~in_deck(self.layout.spot.deck)] = 0.0
         return rows
-
-
-def dead_hands(board: Sequence[int]) -> Ints:
-    """Numbers of the hands that share a card with a board."""
-    from kibitz.poker.spots.spot import met
-
-    return np.flatnonzero(met(tuple(int(card) for card in board)))
 
 
 def decoded(numbers: NDArray[Any]) -> Floats:
@@ -323,3 +335,11 @@ def decoded(numbers: NDArray[Any]) -> Floats:
     if numbers.dtype != np.uint16:
         return numbers.astype(np.float64)
     return ((numbers.astype(np.uint32) << 13) + np.uint32(95 << 23)).view(np.float32).astype(np.float64)
+
+
+def coded(numbers: NDArray[Any]) -> NDArray[np.uint16]:
+    """The nearest codes."""
+    if numbers.dtype == np.uint16:
+        return numbers
+    bits = np.maximum(numbers, 2.0**-32).astype(np.float32).view(np.uint32)
+    return ((bits - np.uint32(95 << 23) + np.uint32(1 << 12)) >> 13).astype(np.uint16)

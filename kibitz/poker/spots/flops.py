@@ -90,7 +90,7 @@ def chances(flops: Sequence[Flop], ranges: Floats) -> Floats:
         weights[k] = flop.ways * float(first @ meeting(second))
     if not weights.any():
         raise GameError("no hand of one range can meet a hand of the other: each shares a card with it")
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def equities_on(flop: Sequence[int], ranges: Floats, deck: tuple[int, int] = (13, 4)) -> FlopEquities:

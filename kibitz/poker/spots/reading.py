@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from kibitz.cards.deck import NUMBERS
 from kibitz.cards.ranges import HANDS, Range, parse_range
+from kibitz.core import store
 from kibitz.core.errors import GameError
 from kibitz.core.pointing import PointedError
 from kibitz.poker.rules.acpc import NO_CAP
@@ -98,10 +99,7 @@ def arguments_of(path: str | Path, needed: Sequence[str] = NEEDED) -> dict[str, 
     path = Path(path)
     if path.suffix.lower() not in (".toml", ".json"):
         raise GameError(f"{path}: a spot is read from a .toml or .json file")
-    with path.open("rb") as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise GameError(f"{path} is longer than {MOST_BYTES:,} bytes: it is not a spot")
+    data = store.read_bytes(path, MOST_BYTES)
     try:
         text = data.decode()
         fields = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)

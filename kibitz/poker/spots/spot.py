@@ -73,7 +73,7 @@ class Spot:
         """[2]  what payoffs are counted from: half of the pot, or the value of each stack with half of the pot."""
         if not self.prizes:
             return np.full(2, self.pot / 2)
-        return values_of(np.array([self.stacks]) + self.pot / 2, self.others, self.prizes)[0]
+        return np.asarray(values_of(np.array([self.stacks]) + self.pot / 2, self.others, self.prizes)[0])
 
     @property
     def stake(self) -> float:
