@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kibitz.play.conformance import check
     from kibitz.play.matches import match
     from kibitz.poker.spots.comparing import compare_spots
+    from kibitz.poker.spots.flop_report import flop_report
     from kibitz.poker.spots.reading import read_spot, spot
     from kibitz.poker.spots.saved import load_spot, save_spot
     from kibitz.poker.spots.solving import solve_spot
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from kibitz.solvers.result import Result
     from kibitz.solvers.run import solve
     from kibitz.solvers.training import train
+    from kibitz.stitch.auto import stitch_auto
     from kibitz.stitch.partition import partition
 
     ui: Any  # kibitz.web.serve, which imports the version from here
@@ -72,6 +74,7 @@ __all__ = [
     "executing",
     "exploitability",
     "export",
+    "flop_report",
     "game",
     "icm",
     "info",
@@ -91,6 +94,7 @@ __all__ = [
     "solve_spot",
     "spot",
     "stitch",
+    "stitch_auto",
     "tournament",
     "train",
     "ui",
@@ -114,6 +118,7 @@ _NAMES = {
     "kibitz.play.agents": ("agent",),
     "kibitz.play.conformance": ("check",),
     "kibitz.play.matches": ("match",),
+    "kibitz.poker.spots.flop_report": ("flop_report",),
     "kibitz.poker.spots.comparing": ("compare_spots",),
     "kibitz.poker.spots.reading": ("read_spot", "spot"),
     "kibitz.poker.spots.saved": ("load_spot", "save_spot"),
@@ -125,6 +130,7 @@ _NAMES = {
     "kibitz.solvers.result": ("Result",),
     "kibitz.solvers.run": ("solve",),
     "kibitz.solvers.training": ("train",),
+    "kibitz.stitch.auto": ("stitch_auto",),
     "kibitz.stitch.partition": ("partition",),
     "kibitz.web.serve": ("ui",),
 }

@@ -65,13 +65,15 @@ def workers_of(address: str) -> list[int]:
 
 
 @contextmanager
-def kills(address: str, times: int = 10) -> Iterator[list[int]]:
-    """Meanwhile workers that are at a piece are killed at random moments; gives the list of those that were."""
+def kills(address: str, times: int = 10, apart: float = 0.1) -> Iterator[list[int]]:
+    """Meanwhile workers that are at a piece are killed at random moments, up to `apart` seconds one after the other;
+    gives the list of those that were."""
     draw, killed, stop = random.Random(1), list[int](), threading.Event()
 
     def work() -> None:
-        while len(killed) < times and not stop.wait(draw.uniform(0.0, 0.1)):
-            for pid in draw.sample(found := workers_of(address), min(1, len(found))):
+        while len(killed) < times and not stop.wait(draw.uniform(0.0, apart)):
+            found = [pid for pid in workers_of(address) if pid not in killed]  # one takes a moment to end
+            for pid in draw.sample(found, min(1, len(found))):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                     killed.append(pid)

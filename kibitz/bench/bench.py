@@ -41,8 +41,12 @@ SPECS = {
 }
 ALONE = ("threads", *results.ALONE)  # figures without peers, or with peers of their own
 FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
+NO_LIMIT = "nolimit"  # likewise
 GPU = "gpu"  # likewise: it needs one
 SPOTS = "spots"  # likewise: its peer is a program of its own
+CLUSTER = "cluster"  # likewise: it needs Ray
+SHARDS = "shards"  # likewise: training in shards
+OWN_PAGE = (FULL, NO_LIMIT, GPU, SPOTS, CLUSTER, SHARDS)
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
 GAMES_OF = {
@@ -231,6 +235,25 @@ def start_figure() -> dict[str, float]:
 # Reports
 
 
+def _own_page(
+    only: str, quick: bool, seconds: float, out: str | Path | None, say: Callable[[str], None]
+) -> tuple[dict[str, Any], list[str]]:
+    """What is measured for a page of its own, and that page."""
+    from kibitz.bench import bench_cluster, bench_gpu, bench_shards, bench_spots, cluster_page
+
+    if only == GPU:
+        measured = bench_gpu.bench_gpu(2.0 if quick else 10 * seconds, out, say)
+        return measured, bench_gpu.gpu_markdown(measured)
+    if only == CLUSTER:
+        measured = bench_cluster.bench_cluster(quick, out, say)
+        return measured, cluster_page.cluster_markdown(measured)
+    if only == SHARDS:
+        measured = bench_shards.bench_shards(quick, out, say)
+        return measured, bench_shards.shards_markdown(measured)
+    measured = bench_spots.bench_spots(quick, out, say)
+    return measured, bench_spots.spots_markdown(measured)
+
+
 def bench(
     seconds: float = 2.0, quick: bool = False, out: str | Path | None = None,
     markdown: str | Path | None = None, only: str | None = None, peers_python: str | None = None,
@@ -243,25 +266,18 @@ def bench(
     say = say or partial(print, flush=True)
     show = show or (lambda lines: say("\n".join(lines)))
     figures = [f for f in peers.FIGURES if only is None or only == f]
-    if only is not None and only not in (*peers.FIGURES, *ALONE, FULL, GPU, SPOTS):
-        raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE, FULL, GPU, SPOTS))}")
-    if only == GPU:
-        from kibitz.bench.bench_gpu import bench_gpu, gpu_markdown
-
-        measured = bench_gpu(2.0 if quick else 10 * seconds, out, say)
-        show(gpu_markdown(measured))
-        return measured
-    if only == SPOTS:
-        from kibitz.bench.bench_spots import bench_spots, spots_markdown
-
-        measured = bench_spots(quick, out, say)
-        show(spots_markdown(measured))
-        return measured
-    if only == FULL:
+    if only is not None and only not in (*peers.FIGURES, *ALONE, *OWN_PAGE):
+        raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE, *OWN_PAGE))}")
+    if only in (FULL, NO_LIMIT):
+        from kibitz.bench.nolimit import bench_nolimit
         from kibitz.bench.toepen_full import bench_full
 
-        message = say
-        return bench_full(quick, out, markdown, lambda what, done, of: message(f"{what} {done}/{of}"))
+        message, measure = say, bench_full if only == FULL else bench_nolimit
+        return measure(quick, out, markdown, lambda what, done, of: message(f"{what} {done}/{of}"))
+    if only in OWN_PAGE:
+        measured, lines = _own_page(only, quick, seconds, out, say)
+        show(lines)
+        return measured
     seconds = 0.3 if quick else seconds
     python = peers_python or os.environ.get("KIBITZ_PEERS_PYTHON") or sys.executable
     result: dict[str, Any] = {"machine": machine(), "seconds_per_figure": seconds}

@@ -506,4 +506,21 @@ OPENINGS: dict[str, Opening] = {
                    "Training time differs.", "The other abstractions lose to the blueprint"),
         ),
     ),
+    "nolimit": Opening(
+        "No-limit hold'em: two action abstractions at one table",
+        (6, 0, 0),
+        "Two blueprints for short lists of bets play no-limit hold'em with 200 big blinds, where every chip amount may "
+        "be bet, in compiled matches. Both beat a player of random bets. Both lose much to a local best response, as "
+        "strategies after minutes of training do.",
+        "No-limit hold'em, 200 big blinds",
+        (
+            Reason(r"^a compiled match", HOLDS,
+                   "Betting is by rules and not by a tree, and each strategy reads its own rows.",
+                   "Per second of processor time.", "A compiled match plays 100,000 deals in a second of one core"),
+            Reason(r"beats a player of random bets$", HOLDS, "", "One training run each.",
+                   "Both strategies beat random bets"),
+            Reason(r"^a local best response beats", HOLDS, "Likely: training was short, and hands share few buckets.",
+                   "A lower bound on what a best response wins.", "A local best response beats both strategies"),
+        ),
+    ),
 }

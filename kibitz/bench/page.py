@@ -21,6 +21,7 @@ LIMITS = "Differences from the paper"  # the heading of what was done in another
 NAMES = {
     "gibson2011": "Gibson & Szafron 2011", "waugh2009": "Waugh, Bard & Bowling 2009", "le2021": "Le 2021",
     "sandholm": "Sandholm (slides)", "toepen": "Toepen",
+    "nolimit": "No-limit hold'em",
 }  # fmt: skip
 
 

@@ -18,7 +18,8 @@ A range is a list of items with commas, semicolons or blanks between them:
                              first, until 15% of the 1,326 hands are reached; `15%` is the same
 
 and each item may end in a weight from 0 to 1, as `:0.5` or `@50%`. A hand that several items name has the weight of the
-last: `AA,AhAd:0` is aces without that hand. Letters may be small or capital, and ten is T or 10.
+last: `AA,AhAd:0` is aces without that hand. Letters may be small or capital, and ten is T or 10. Blocks such as
+`[50]AA,AKs[/50]` and lists of 1,326 weights, as other programs write them, are read too (`range_texts.py`).
 
 Weights are relative: the chance of a hand is its weight over the sum of the weights of all hands that can be held
 beside the cards that are known. They lie in the order of the kernels: the hand of cards a < b is b * (b - 1) / 2 + a.
@@ -111,9 +112,12 @@ def hand_cards() -> Ints:
 def parse_range(text: str) -> Range:
     """Read a range; the module says how they are written. `top 15%` looks up a table, which is made on first use."""
     from kibitz.cards.deck import names, parse
+    from kibitz.cards.range_texts import has_weights, weights_of
 
+    if has_weights(text):
+        return Range("1,326 weights", weights_of(text))
     weights = np.zeros(HANDS)
-    items = parse_items(text)
+    items = _in_blocks(text) if "[" in text or "]" in text else parse_items(text)
     for item in items:
         hands = np.array(item.hands, np.int64) if item.top is None else best(item.top)
         weights[hands] = item.weight
@@ -137,6 +141,22 @@ def parse_items(text: str) -> list[Item]:
         except GameError as error:
             raise PointedError(str(error), text, match.start(), match.end()) from None
         at = _skipped(text, match.end())
+    if not items:
+        raise GameError(f"a hand or range is empty: write one such as {SUCH_AS}")
+    return items
+
+
+def _in_blocks(text: str) -> list[Item]:
+    """The items of a range with tags such as [50] and [/50]."""
+    from kibitz.cards.range_texts import blocks_of
+
+    items: list[Item] = []
+    for at, end, weight in blocks_of(text):
+        try:
+            here = parse_items(text[at:end])
+        except PointedError as error:
+            raise PointedError(error.sentence, text, at + error.at, at + error.end) from None
+        items += [Item(item.hands, item.top, item.weight * weight) for item in here]
     if not items:
         raise GameError(f"a hand or range is empty: write one such as {SUCH_AS}")
     return items

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache, partial
 from itertools import permutations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ STREETS = {"preflop": 2, "flop": 5, "turn": 6, "river": 7}  # cards seen
 WHEN = {"preflop": "before the flop", "flop": "on the flop", "turn": "on the turn", "river": "on the river"}
 # Boards in a piece, so that one takes a fraction of a second: by cards seen. Before the flop, boards of five are cut.
 SLICE = {2: 4096, 5: 16, 6: 128, 7: 1024}
+COPIES, ROOM = 3, 60 << 20  # of a piece's answer while it is sent; bytes of boards, their weights and what they need
 TRIPLES = 512  # boards in a piece of the table of three hands, which has larger ones
 
 
@@ -118,7 +120,7 @@ def _board_pieces(seen: int, arrays: Arrays, lock: threading.Lock) -> Fill:
     def fill(piece: int) -> None:
         part = boards[piece * SLICE[seen] : (piece + 1) * SLICE[seen]]
         counts = np.zeros((HANDS, figures.histogram.shape[1]), np.uint16)
-        fill_figures(part, plan, figures, counts, workspace())
+        fill_figures(part, plan, figures, counts, np.zeros(0, np.uint64), workspace())
 
     return fill
 
@@ -183,12 +185,18 @@ def _boards(cards: int) -> NDArray[np.uint8]:
 
 def _on_nodes(name: str, seen: int = 2) -> NodePieces:
     """Tables by boards get rows of their own from each piece; the others are sums."""
-    rows = seen > 2
-    return NodePieces(rows_of_piece if rows else sums_of_piece, lambda executor: (name,), _put if rows else _add)
+    if seen == 2:
+        return NodePieces(sums_of_piece, lambda executor: (name,), _add, lambda: COPIES * recipe(name).bytes + ROOM)
+
+    def memory() -> int:
+        width = sum(np.dtype(dtype).itemsize * int(np.prod(shape[1:])) for dtype, shape in recipe(name).arrays.values())
+        return COPIES * SLICE[seen] * comb(54 - seen, 2) * (8 + width) + ROOM
+
+    return NodePieces(rows_of_piece, lambda executor: (name,), _put, memory)
 
 
-def _filled(name: str, piece: int) -> Arrays:
-    """A table with one piece in it. Memory that a piece does not write to is not taken."""
+def sums_of_piece(name: str, piece: int) -> Arrays:
+    """What a piece adds to a table of sums."""
     table = recipe(name)
     arrays = {each: np.zeros(shape, dtype) for each, (dtype, shape) in table.arrays.items()}
     add = table.make(arrays, threading.Lock())(piece)
@@ -197,23 +205,18 @@ def _filled(name: str, piece: int) -> Arrays:
     return arrays
 
 
-def sums_of_piece(name: str, piece: int) -> Arrays:
-    """What a piece adds to a table of sums."""
-    return _filled(name, piece)
+def rows_of_piece(name: str, piece: int) -> tuple[NDArray[np.uint64], Arrays]:
+    """The rows of a table that a piece writes, and what is in them. Some come twice, with the same content."""
+    from kibitz.cards.kernels.strength import HANDS, figures_of, fill_figures, workspace
 
-
-def rows_of_piece(name: str, piece: int) -> tuple[Ints, Arrays]:
-    """The rows of a table that a piece writes, and what is in them."""
-    seen = STREETS[name.partition("-histogram-")[0]]
-    boards = _boards(seen - 2)[piece * SLICE[seen] : (piece + 1) * SLICE[seen]].astype(np.int64)
-    hands = np.array([(a, b) for b in range(52) for a in range(b)], np.int64)
-    cards = np.concatenate([
-        np.broadcast_to(hands, (len(boards), *hands.shape)),
-        np.broadcast_to(boards[:, None], (len(boards), len(hands), seen - 2)),
-    ], axis=2)  # fmt: skip
-    apart = (hands[None, :, :, None] != boards[:, None, None, :]).all(axis=(2, 3))
-    rows = np.unique(Indexer([2, seen - 2]).index(cards[apart]))
-    return rows, {each: array[rows] for each, array in _filled(name, piece).items()}
+    table, seen = recipe(name), STREETS[name.partition("-histogram-")[0]]
+    boards = _boards(seen - 2)[piece * SLICE[seen] : (piece + 1) * SLICE[seen]]
+    rows = np.zeros(len(boards) * comb(52 - boards.shape[1], 2), np.uint64)
+    arrays = {each: np.zeros((len(rows), *shape[1:]), dtype) for each, (dtype, shape) in table.arrays.items()}
+    figures = figures_of(arrays)
+    counts = np.zeros((HANDS, figures.histogram.shape[1]), np.uint16)
+    fill_figures(boards, Indexer([2, seen - 2])._plan, figures, counts, rows, workspace())
+    return rows, arrays
 
 
 def _add(arrays: Arrays, sums: Any) -> None:
@@ -227,6 +230,7 @@ def _put(arrays: Arrays, answer: Any) -> None:
         array[rows] = values[name]
 
 
+@lru_cache(1)  # pieces on other machines ask for it one by one
 def board_weights() -> Ints:
     """How many boards of five each number of Indexer([5]) stands for: renamings of suits that differ."""
     boards = _boards(5).astype(np.uint64)
@@ -238,6 +242,7 @@ def board_weights() -> Ints:
     return np.asarray(24 // same, np.int64)
 
 
+@lru_cache(1)
 def class_of() -> NDArray[np.uint64]:
     """[1326]  the class of each hand in the kernels' order."""
     return Indexer([2]).index([(a, b) for b in range(52) for a in range(b)]).astype(np.uint64)

@@ -9,7 +9,7 @@ from the tables of `recipes.py`; any other game is gone through board by board.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +24,8 @@ from kibitz.cards.isomorphism import Indexer
 from kibitz.cards.recipes import class_of, recipe
 from kibitz.cards.tables import Arrays, opened
 from kibitz.core.errors import GameError
+from kibitz.core.executor import current
+from kibitz.core.pieces import Piece
 from kibitz.core.resources import cores
 
 Ints = NDArray[np.int64]
@@ -287,6 +289,16 @@ def run(
 def each(work: Callable[[int], Any], count: int, heard: Heard | None = None, threads: int | None = None) -> list[Any]:
     """The results of work on 0, 1, ... below `count`, on all cores."""
     return list(over(lambda part: work(part.start), [slice(k, k + 1) for k in range(count)], heard, threads))
+
+
+def each_call(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], heard: Heard | None = None) -> list[Any]:
+    """function(*arguments) of each call, in their order: on all cores, or on the nodes of the executor in force."""
+    executor = current()
+    if not executor.elsewhere:
+        return each(lambda k: function(*calls[k]), len(calls), heard)
+    told = None if heard is None else lambda done, of, seconds: heard(done, of)
+    answers = dict(executor.map(function, [Piece(arguments) for arguments in calls], on_progress=told))
+    return [answers[number] for number in range(len(calls))]
 
 
 def over(

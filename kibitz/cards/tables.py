@@ -60,7 +60,7 @@ class NodePieces:
     work: Callable[..., Any]  # work(*arguments, piece) -> an answer
     arguments: Callable[[Executor], tuple[Any, ...]]  # asked when they are needed: large ones are saved for nodes
     add: Callable[[Arrays, Any], None]  # put an answer into the table
-    memory: int = 0  # bytes of a piece
+    memory: Callable[[], int] = int  # bytes of a piece, at most, about: it is not begun where they are not free
     gpus: int = 0
 
 
@@ -325,7 +325,8 @@ def _from_nodes(
     far, left = recipe.far, np.flatnonzero(~done).tolist()
     assert far is not None
     same = far.arguments(executor)
-    pieces = [Piece((*same, k), memory=far.memory, gpus=far.gpus) for k in left]
+    memory = far.memory()
+    pieces = [Piece((*same, k), memory=memory, gpus=far.gpus) for k in left]
     for number, answer in executor.map(far.work, pieces):
         yield left[number], partial(far.add, arrays, answer)
 

@@ -32,6 +32,7 @@ from kibitz.cli.profiles import evaluate, show
 from kibitz.cli.reproduce import reproduce
 from kibitz.cli.solve import solve
 from kibitz.cli.stitch import stitch
+from kibitz.cli.stitch_auto import stitch_auto
 from kibitz.cli.sweep import sweep
 from kibitz.cli.train import train
 from kibitz.cli.ui import ui
@@ -53,7 +54,7 @@ COMMANDS: dict[str, tuple[Any, ...]] = dict(
     zip(
         SECTIONS,
         (
-            (demo, games, solvers, info, check, abstract, solve, train, stitch),
+            (demo, games, solvers, info, check, abstract, solve, train, stitch, stitch_auto),
             (show, evaluate, diff, crosstable, match, export, import_),
             (play, ui, acpc),
             (poker,),
@@ -68,7 +69,8 @@ for section, commands in COMMANDS.items():
             app.add_typer(command, rich_help_panel=section)
         else:
             others = {"allow_extra_args": True, "ignore_unknown_options": True} if command is sweep else None
-            app.command(command.__name__.rstrip("_"), rich_help_panel=section, context_settings=others)(command)
+            name = {stitch_auto: "stitch auto"}.get(command, command.__name__.rstrip("_"))
+            app.command(name, rich_help_panel=section, context_settings=others)(command)
 
 
 def main() -> None:

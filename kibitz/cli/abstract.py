@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from kibitz.cli import complete
 from kibitz.cli.common import GameText, Json, check_artefact, check_file, print_data, print_pairs, print_table, rules_of
-from kibitz.cli.options import argument, option
+from kibitz.cli.options import On, argument, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError
 
@@ -22,6 +22,7 @@ def abstract(
     abstraction: Annotated[str, argument("ABSTRACTION", NAMES, complete.abstractions)],
     out: Annotated[Path | None, option("--out", "DIR", "Save the buckets here, such as hands.buckets.")] = None,
     plot: Annotated[Path | None, option("--plot", "FILE", "Draw hands by bucket, to a .png, .svg or .pdf.")] = None,
+    on: On = None,
     json: Json = False,
 ) -> None:
     """Put the hands of a poker game into buckets.

@@ -26,8 +26,8 @@ def bench(
 ) -> None:
     """Measure speed on this machine, and print a table.
 
-    Other programs that are installed are measured next to kibitz. All of it takes about an hour; toepen-full, which is
-    not part of it, a quarter of an hour.
+    Other programs that are installed are measured next to kibitz. All of it takes about an hour. Not part of
+    it are toepen-full, a quarter of an hour, and nolimit, a few minutes.
 
     \b
     Examples:

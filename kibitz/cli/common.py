@@ -64,6 +64,11 @@ class CommandGroup(TyperGroup):
 class Commands(CommandGroup):
     """All commands. What a user can mend ends as one sentence on stderr and exit code 2, not as a traceback."""
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """A command may have a name of two words, beside the command of the first: stitch, and stitch auto."""
+        both = " ".join(args[:2])
+        return super().resolve_command(ctx, [both, *args[2:]] if both in self.commands else args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from kibitz.cli.common import Json, check_file, console, game_and_tree, print_json, rules_of, saved_game
-from kibitz.cli.options import Plot, SavedGame, argument, option
+from kibitz.cli.options import On, Plot, SavedGame, argument, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import ArtefactError, GameError, SpecError
 
@@ -23,6 +23,7 @@ def crosstable(
         str | None, option("--unit", "UNIT", "chips, milli-antes (the default if there is an ante) or millibets.")
     ] = None,
     plot: Plot = None,
+    on: On = None,
     json: Json = False,
 ) -> None:
     """Compute what strategies win against one another.
@@ -51,7 +52,8 @@ def crosstable(
     text = game or (first.machine.spec if hasattr(first, "machine") else saved_game(first.game, profiles[0]))
     with Watch(not json) as watch:
         from kibitz.evaluate.crosstable import crosstable as play
-        from kibitz.evaluate.crosstable import form_of_all, units
+        from kibitz.evaluate.crosstable import units
+        from kibitz.evaluate.seatings import form_of_all
         from kibitz.forms.problem import probabilities_of
 
         infosets = [getattr(strategy, "infosets", None) for strategy in strategies.values()]  # a blueprint has none

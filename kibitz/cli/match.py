@@ -58,6 +58,7 @@ def match(
     with Watch(not json) as watch:
         watch.phase("reading the players")
         from kibitz.evaluate.match import match as play
+        from kibitz.evaluate.match import meeting
         from kibitz.play import agent
         from kibitz.play.agents import check_saved, game_of
         from kibitz.play.blocks import blocks_of
@@ -78,7 +79,8 @@ def match(
                 + ("" if game else " (or another --game)")
             )
         agents = [agent(name, machine) for name in players]
-        thinks = any(getattr(a, "player", None) is None for a in agents) or not machine.compiled
+        table, compiled = meeting(machine, agents)
+        thinks = compiled is None or not table.compiled
         count = deals if deals is not None else THINKING_DEALS if thinks else COMPILED_DEALS
         watch.phase("playing")
         if gain:

@@ -47,12 +47,17 @@ RANGES: dict[str, NumberRange] = {
     # The machine's memory is checked when it is asked for.
     **dict.fromkeys(("--deals", "--hands", "--local", "--memory", "--sampled", "--samples"), COUNT),
     "--iterations": NumberRange(0, EVERYWHERE),
+    "--merge-every": COUNT,
+    "--shards": NumberRange(1, 1 << 16),
     **dict.fromkeys(("--jobs", "--threads"), NumberRange(1, 1_024)),
     "--player": NumberRange(0, 99),
     **dict.fromkeys(("--precision", "--tolerance", "--until"), NumberRange(0, 1e300)),  # most solvers never reach 0
     "--ante": NumberRange(0, 1e9),
     "--begin": NumberRange(2, 99),
+    "--boards": NumberRange(1, 10_000),
     "--bins": NumberRange(1, 1_000),
+    "--cuts": NumberRange(1, 1_000),
+    "--pilot": NumberRange(1, EVERYWHERE),
     "--hours": NumberRange(0, 1e5, above=True),
     "--late": NumberRange(0, 1_000_000),
     "--players": NumberRange(2, 3),
@@ -106,7 +111,8 @@ def _on(context: typer.Context, value: str | None) -> str | None:
 
 
 PLAYER_HELP = (
-    "uniform, rule (toepen), always-call, always-fold or always-raise (poker), the path of a saved strategy, "
+    "uniform, rule (toepen), always-call, always-fold or always-raise (poker), shipped (limit hold'em for two or "
+    "three), the path of a saved strategy, "
     "'search(PATH, seconds=1)' or 'exploit(PATH, bound=0.1)'"
 )
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 MOST_TRANSCRIPT = 50_000_000  # characters
 AGAINST_HELP = (
-    f"{PLAYER_HELP}. With three players or more: once, for all opponents, or once for each. Default: rule where there "
-    "is one, else uniform."
+    f"{PLAYER_HELP}. With three players or more: once, for all opponents, or once for each. Default: shipped or rule "
+    "where there is one, else uniform."
 )
 REVEAL_HELP = "After each hand: the opponents' cards and strategy; in toepen also what they believed of yours."
 REPLAY_HELP = "Replay a transcript by the rules, and print it. If its game is in a file, name the GAME too."
@@ -99,9 +99,13 @@ def _game(game: str | None, players: list[str]) -> str:
 def _default(rules: Game, text: str) -> str:
     """The opponent where none is named; says how to get a stronger one."""
     from kibitz.games.size import MOST_LAID, fits
+    from kibitz.play.agents import SHIPPED, shipped_for
     from kibitz.play.table import compiled
 
     machine = compiled(rules)
+    if machine is not None and shipped_for(machine.spec) is not None:
+        typer.echo("You play against the strategy that comes with kibitz (--against shipped).")
+        return SHIPPED
     advises = machine is not None and machine.advises
     who = "a rule of thumb" if advises else "uniform random play"
     stem = re.sub(r"\W+", "_", text.partition("(")[0].rpartition("/")[2].partition(".py:")[0]).strip("_") or "game"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 BY_STAGES = (("gibson2011", "2"), ("gibson2011", "why"), ("gibson2011", "champions"), ("waugh2009", "3"))
 EXPERIMENTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
+PART_HELP = f"sandholm: {EXPERIMENTS}; auto-stitching: two-players, three-players. Default: all."
 ITERATIONS_HELP = (
     "Iterations for every game. Default: three players, 1000; le2021, 100,000 of MCCFR; limit hold'em, 8,000 sampled "
     "boards (gibson2011) or 4,000 (waugh2009)."
@@ -39,7 +40,9 @@ RESULTS_HELP = "Make the page of limit hold'em from results of stages in a folde
 
 def reproduce(
     name: Annotated[
-        str, argument("PAPER", "gibson2011, waugh2009, le2021, sandholm; all: the first two.", complete.papers)
+        str,
+        argument("PAPER", "gibson2011, waugh2009, le2021, sandholm, auto-stitching; all: the first two.",
+                 complete.papers),
     ],
     table: Annotated[str | None, option("--table", "N", TABLE_HELP)] = None,
     players: Annotated[int, number("--players", "N", "gibson2011 --table 2: two-player or three-player hold'em.")] = 2,
@@ -47,7 +50,7 @@ def reproduce(
     max_infosets: Annotated[
         str | None, option("--max-infosets", "N", "Three-player hold'em: infosets. Default: 162M.")
     ] = None,
-    part: Annotated[str | None, option("--experiment", "NAME", f"sandholm: {EXPERIMENTS}. Default: all.")] = None,
+    part: Annotated[str | None, option("--experiment", "NAME", PART_HELP)] = None,
     seeds: Annotated[int | None, number("--seeds", "N", "Random initialisations. Default: 16; le2021: 15.")] = None,
     seed: Annotated[int, number("--seed", "N", "Random seed of the first initialisation; the next ones follow.")] = 0,
     until: Annotated[float | None, number("--until", "NASHCONV", UNTIL_HELP)] = None,
@@ -72,6 +75,7 @@ def reproduce(
     Each table is computed from several random initialisations. The command prints the tables and a verdict on each
     claim: holds, fails or undecided. It writes reports as Markdown, HTML and JSON, with plots.
 
+    auto-stitching compares the search of `kibitz stitch auto` with the papers' partitions, in half an hour.
     waugh2009 takes a few minutes; le2021, about Toepen, up to twenty; gibson2011 half an hour, most of it for the
     paper's own method (--sampled); sandholm up to half an hour an experiment. Limit hold'em (gibson2011 --table 2,
     waugh2009 --table 3) takes hours; with three players, as long as --hours says. After Ctrl-C the same command
@@ -88,6 +92,7 @@ def reproduce(
       kibitz reproduce all --out runs/papers --markdown docs/stitching.md
       kibitz reproduce le2021 --markdown docs/toepen.md
       kibitz reproduce sandholm --experiment gameshrink
+      kibitz reproduce auto-stitching --markdown docs/auto_stitching.md
     """
     from kibitz.papers import PAPERS, STITCHING, experiment, table_alone
     from kibitz.papers import reproduce as compute
@@ -123,8 +128,9 @@ def reproduce(
         tables = "; ".join(f"{each} has {' and '.join(of) or 'none'}" for each, of in listed.items())
         raise SpecError(f"--table {table} does not fit: {tables}")
     if part is not None and part not in experiments[names[0]].parts:
-        parts = " and ".join(experiment("sandholm").parts)
-        raise SpecError(f"--experiment {part} does not fit {name}: sandholm has {parts}")
+        whose = name if experiments[names[0]].parts else "sandholm"
+        parts = " and ".join(experiment(whose).parts)
+        raise SpecError(f"--experiment {part} does not fit {name}: {whose} has {parts}")
     for each in names:
         of = experiments[each].parts[part] if part is not None else experiments[each]
         for stop, value in (("iterations", iterations), ("until", until)):
@@ -209,7 +215,7 @@ def _print(outcomes: list[PaperReport], table: str | None, written: list[Path]) 
         for sheet in outcome.sheets:
             if table is None or str(sheet.table) == table:
                 _print_sheet(out, sheet)
-        papers = [claim for claim in outcome.claims if claim.of_the_paper]
+        papers = [claim for claim in outcome.claims if claim.of_the_paper] or list(outcome.claims)
         _print_claims(out, papers)
         rest = len(outcome.claims) - len(papers)
         claims = "claim of our own is" if rest == 1 else "claims of our own are"

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from kibitz.poker.spots.spot import Spot
 
 SIZES = "'33%, 75%, allin'; by street and player: '33%; river: 75%; turn IP: 50%'"
-FILE_HELP = "A .toml or .json file with these options, which an option replaces; or a saved solution."
+FILE_HELP = (
+    "A .toml or .json file with these options, which an option replaces; a file of TexasSolver or PioVIEWER; or a "
+    "saved solution."
+)
 LOCK_HELP = "Fix a decision: 'check: bet 50 = AA, KK', 'check: fold = 40%'; or a player: IP=DIR. Repeat for more."
 TARGET_HELP = "Stop once both can gain no more than this share of the pot, on average."
 
@@ -51,6 +54,12 @@ def spot(
         str | None, option("--max-raises", "N", "Bets and raises on a street; one number, or A,B,C.")
     ] = None,
     chip: Annotated[str | None, option("--chip", "CHIPS", "What bets are rounded to. Default: 1.")] = None,
+    prizes: Annotated[
+        str | None, option("--prizes", "A,B,C", "In a tournament: prizes of the places left, the best first.")
+    ] = None,
+    others: Annotated[
+        str | None, option("--others", "A,B", "Stacks of the players of the tournament who are not in the hand.")
+    ] = None,
     target: Annotated[str | None, option("--target", "SHARE", f"{TARGET_HELP} Default: 0.5%.")] = None,
     iterations: Iterations = None,
     seconds: Seconds = None,
@@ -72,6 +81,7 @@ def spot(
     Player OOP is out of position and acts first; player IP is in position. The command prints what both win, and what
     the player to act does with each class of hands. Sizes are shares of the pot (33%), chips (40c), multiples of the
     bet that is raised (2.5x), geometric (e, 2e) or allin. A line (--at) leads to another decision, cards included.
+    With --prizes payoffs are values of stacks by the Independent Chip Model.
 
     \b
     Examples:
@@ -95,7 +105,8 @@ def spot(
         parse_items(detail)  # before the work
     options = {"board": board, "ranges": ranges, "pot": pot, "stacks": stacks, "bets": bets, "raises": raises,
                "donks": donks, "rake": rake, "rake_cap": rake_cap, "dead": dead, "force_allin": force_allin,
-               "add_allin": add_allin, "max_raises": max_raises, "chip": chip}  # fmt: skip
+               "add_allin": add_allin, "max_raises": max_raises, "chip": chip,
+               "prizes": prizes, "others": others}  # fmt: skip
     options = {name: value for name, value in options.items() if value is not None}
     limits = {"until": None if target is None else share_of("--target", target), "iterations": iterations,
               "seconds": seconds, "threads": threads}  # fmt: skip
@@ -152,10 +163,9 @@ def spot(
 
 def _asked(file: Path | None, options: dict[str, Any]) -> Spot:
     """The spot of a file and of options."""
-    from kibitz.poker.spots.reading import arguments_of
     from kibitz.poker.spots.reading import spot as spot_of
 
-    fields = {**({} if file is None else arguments_of(file)), **options}
+    fields = {**({} if file is None else _read(file)), **options}
     for name in ("board", "ranges", "pot", "stacks"):
         if name not in fields:
             raise GameError(f"give --{name}, or a file that has it")
@@ -169,6 +179,20 @@ def _loaded(path: Path, options: dict[str, Any]) -> SpotSolution:
         raise GameError(f"{path} is solved: leave --{next(iter(options)).replace('_', '-')} out, or give a file "
                         "instead")  # fmt: skip
     return load_spot(path)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The arguments of a spot in a file. What a file of another solver says and has no place here is said."""
+    from kibitz.poker.spots.importing import read_import
+    from kibitz.poker.spots.reading import arguments_of
+
+    if path.suffix.lower() in (".toml", ".json"):
+        return arguments_of(path)
+    other = read_import(path)
+    say(f"{path}: read as a file of {other.source}")
+    for note in other.notes:
+        say(f"note: {note}")
+    return other.arguments
 
 
 def _said(now: SpotProgress) -> str:
@@ -211,13 +235,17 @@ def _print(solution: SpotSolution, node: SpotNode) -> None:
                    "of the time")  # fmt: skip
     cells = [(player, _chips(node.mean_values[seat]), _share(node.mean_equities[seat]), _chips(node.gains[seat]))
              for seat, player in enumerate(PLAYERS)]  # fmt: skip
-    print_table(("player", "wins, chips", "equity", "can still gain"), cells)
+    wins = "value in prizes" if question.prizes else "wins, chips"
+    print_table(("player", wins, "equity", "can still gain"), cells)
+    if question.prizes:
+        typer.echo("With prizes the game is not zero-sum, and CFR need not converge. What each player can still gain "
+                   "is exact.")  # fmt: skip
     if node.player is None:
         typer.echo("\nThe hand is over here." if node.is_over else "\nA card comes here: name it in --at.")
         return
     typer.echo(f"\n{node.player} to act:")
     means = action_means(node)
-    print_table(("action", "how often", "wins, chips"),
+    print_table(("action", "how often", wins),
                 [(action, _share(node.frequencies[k]), _chips(means[k])) for k, action in enumerate(node.actions)])
     _print_grid(node)
 

@@ -138,7 +138,7 @@ def stitch(
                       device=device, on_start=progress.start, on_progress=progress.trained)  # fmt: skip
         if dry_run:  # sizes do not depend on what the base plays
             how = replace(how, solver=solver if samples(solver) else "cfr+", iterations=0, until=None, seconds=None)
-        start = _base(base, game, watch)
+        start = base_of(base, game, watch)
         if kind == "dynamic":
             if not isinstance(start, str):
                 hint = f"; see kibitz train {shlex.quote(game)} --dynamic f,rf" if hasattr(start, "machine") else ""
@@ -211,7 +211,7 @@ def parsed(seats: str) -> Any:
     return groups[0] if len(groups) == 1 else groups
 
 
-def _base(text: str, game: str, watch: Watch) -> Any:
+def base_of(text: str, game: str, watch: Watch) -> Any:
     """The strategy that --base names; the text itself if it names an abstraction."""
     from kibitz.core.store import kind_at
     from kibitz.forms.profile import Profile

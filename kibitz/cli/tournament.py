@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibitz.cli.common import INTERRUPTED, Json, check_artefact, console, open_triples, print_data, print_table
-from kibitz.cli.options import Deals, Threads, number, option
+from kibitz.cli.options import Deals, On, Threads, number, option
 from kibitz.cli.watch import Watch, say
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def tournament(
     ] = None,
     deals: Deals = None,
     threads: Threads = None,
+    on: On = None,
     json: Json = False,
 ) -> None:
     """Solve a push/fold tournament.

@@ -24,6 +24,7 @@ from kibitz.cli.options import (
     CheckpointEvery,
     Iterations,
     MaxInfosets,
+    On,
     Quiet,
     Seconds,
     TrainDevice,
@@ -39,6 +40,7 @@ from kibitz.core.errors import ArtefactError, SolverError
 if TYPE_CHECKING:
     from kibitz.solvers.blueprint import Blueprint, Progress
     from kibitz.solvers.new_blueprints import BlueprintRequest
+    from kibitz.solvers.shards import Sharding
 
 MEMORY, FULL, EVERY = "1GB", "evict", 30.0
 TRIED = 500  # iterations that an estimate of the speed is taken from
@@ -54,6 +56,8 @@ class TrainOrder:
     every: float
     out: Path
     device: str = "cpu"
+    sharding: Sharding | None = None
+    on: str | None = None  # where shards are walked
 
 
 def train(
@@ -120,6 +124,17 @@ def train(
         number("--threads", "N", "Cores to use. Results are reproducible only with 1. Default: all."),
     ] = None,
     device: TrainDevice = "cpu",
+    shards: Annotated[
+        int | None,
+        number("--shards", "N", "Train in this many shards, each on a core, and add up what they learn again and "
+               "again. The result is the same whatever the number of cores or nodes."),
+    ] = None,
+    merge_every: Annotated[
+        int | None,
+        number("--merge-every", "N", "With --shards: iterations that each shard does between two merges. Default: all "
+               "shards together, 2% of the iterations before."),
+    ] = None,
+    on: On = None,
     seed: Annotated[int | None, number("--seed", "N", "Random seed of deals and draws. Default: 0.")] = None,
     checkpoint_every: CheckpointEvery = EVERY,
     resume: Annotated[
@@ -140,6 +155,7 @@ def train(
       kibitz train leduc --seconds 10 --out leduc.blueprint
       kibitz train toepen --seconds 600 --out toepen.blueprint
       kibitz train --resume toepen.blueprint --seconds 600
+      kibitz train toepen --shards 4 --on local:4 --seconds 600 --out s.blueprint
       kibitz train rhode_island --abstraction 'percentile(6)' --seconds 60 \\
           --out ri.blueprint
       kibitz train toepen --abstraction maximal --memory 4GB --seconds 3600 \\
@@ -160,12 +176,16 @@ def train(
     from kibitz.core.resources import cores
     from kibitz.poker.blueprints.placed_rows import is_placed
     from kibitz.solvers.new_blueprints import BlueprintRequest
+    from kibitz.solvers.training import sharding_of
 
     path = out or resume
     if path is None:
         raise SolverError("say where the blueprint goes, such as --out toepen.blueprint")
-    threads_used = cores() if threads is None else threads
-    order = TrainOrder(iterations, seconds, threads_used, checkpoint_every, path, device)
+    if on is not None and shards is None:
+        raise SolverError("--on is for training in shards: say in how many, such as --shards 8")
+    sharding = sharding_of(shards, merge_every, threads, device)
+    threads_used = (cores() if sharding is None else 1) if threads is None else threads
+    order = TrainOrder(iterations, seconds, threads_used, checkpoint_every, path, device, sharding, on)
     _check(order, resume)
     shown = not (json or quiet)
     with Watch(shown) as watch:
@@ -200,7 +220,7 @@ def train(
             say(sizes(blueprint))
         watch.phase("loading compiled code")
         blueprint.warm_up(device)
-        if placed and not first and device == "cpu":
+        if placed and not first and device == "cpu" and sharding is None:
             say(tried(blueprint, order))
         stopped, order = _run(order, blueprint, watch, resume)
     if json:
@@ -245,8 +265,8 @@ def _check(order: TrainOrder, resume: Path | None) -> None:
 
 
 def _seat(text: str) -> int:
-    if not text.strip().isdecimal():
-        raise SolverError(f"--seats {text}: give numbers from 0 on, such as 0 or 0,2")
+    if not text.strip().isdecimal() or len(text) > 9:
+        raise SolverError(f"--seats {text:.40}: give numbers from 0 on, such as 0 or 0,2")
     return int(text)
 
 
@@ -322,6 +342,7 @@ def _resumed(
 
 def _run(order: TrainOrder, blueprint: Blueprint, watch: Watch, resume: Path | None) -> tuple[bool, TrainOrder]:
     """Train and save; returns whether Ctrl-C stopped it, and the order with the seconds that are left."""
+    from kibitz.solvers.shards import continued_in_shards
     from kibitz.solvers.training import continued, keeper_of
 
     keeper, first = keeper_of(blueprint, order.out, order.out == resume, order.every, note), blueprint.progress()
@@ -330,11 +351,17 @@ def _run(order: TrainOrder, blueprint: Blueprint, watch: Watch, resume: Path | N
         watch.phase(f"saving {path}")
         save_or_rescue(keeper.save, path)
 
-    stopped = continued(
-        blueprint, keeper, order.iterations, order.seconds, order.threads,
-        lambda now: watch.phase(line(order, blueprint, keeper.used(), first, now)), finish,
-        order.device,
-    )  # fmt: skip
+    def on_progress(now: Progress) -> None:
+        watch.phase(line(order, blueprint, keeper.used(), first, now))
+
+    if order.sharding is not None:
+        stopped = continued_in_shards(
+            blueprint, keeper, order.sharding, order.iterations, order.seconds, on_progress, finish
+        )
+    else:
+        stopped = continued(
+            blueprint, keeper, order.iterations, order.seconds, order.threads, on_progress, finish, order.device
+        )
     order = replace(order, out=keeper.path or order.out)
     done = order.iterations is not None and blueprint.iteration >= order.iterations
     left = None if order.seconds is None else order.seconds - keeper.used()
@@ -368,7 +395,13 @@ def line(order: TrainOrder, blueprint: Blueprint, used: float, first: Progress, 
 
 def continuation(order: TrainOrder, game: str) -> str:
     """The command that resumes an interrupted training."""
-    words = ["--resume", str(order.out), "--threads", str(order.threads)]
+    words, sharding = ["--resume", str(order.out)], order.sharding
+    if sharding is None:
+        words += ["--threads", str(order.threads)]
+    else:
+        words += ["--shards", str(sharding.shards)]
+        words += [] if sharding.merge_every is None else ["--merge-every", str(sharding.merge_every)]
+        words += [] if order.on is None else ["--on", order.on]
     if order.iterations is not None:
         words += ["--iterations", str(order.iterations)]
     if order.seconds is not None:
@@ -389,6 +422,8 @@ def as_data(order: TrainOrder, blueprint: Blueprint, stopped: bool) -> dict[str,
         "seed": blueprint.seed,
         "full": blueprint.full,
         "threads": order.threads,
+        "shards": None if order.sharding is None else order.sharding.shards,
+        "merge_every": None if order.sharding is None else order.sharding.merge_every,
         "iterations": now.iteration,
         "seconds": now.seconds,
         "visited": now.visited,

@@ -108,6 +108,11 @@ def made_artefact(name: str, save: Callable[[Path], None]) -> Path:
     return path
 
 
+def saved_for_nodes(strategy: Any) -> Path:
+    """A strategy of this process as an artefact in the cache: what has a sha256 and can be saved."""
+    return made_artefact(f"{type(strategy).__name__.lower()}-{strategy.sha256[:20]}", strategy.save)
+
+
 def files_of(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The files of an artefact as arrays of bytes, mapped."""
     folder = Path(path)

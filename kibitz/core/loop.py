@@ -84,3 +84,19 @@ def interruptible() -> Iterator[threading.Event]:
         yield stopped
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def breakable(stopped: threading.Event) -> Iterator[None]:
+    """Within `interruptible`: Ctrl-C breaks into what is done here, ends it and sets the event. For work that is done
+    again if it was not finished."""
+    if stopped.is_set() or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt:
+        stopped.set()
+    finally:
+        signal.signal(signal.SIGINT, before)

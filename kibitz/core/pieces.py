@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 from kibitz.core.artefacts import SharedArtefact
+from kibitz.core.progress import Shown
 
 Apart: TypeAlias = Literal["threads", "processes", "cores"]
 OnPieces: TypeAlias = Callable[[int, int, float | None], None]  # pieces done, of how many, seconds left if known
@@ -56,7 +57,9 @@ class Executor(Protocol):
 class Remaining:
     """The time that is left, by what the pieces that are done have cost."""
 
-    def __init__(self, costs: Sequence[float]) -> None:
+    def __init__(self, costs: Sequence[float], what: str = "", on: str = "") -> None:
+        """what, on: the work and where it is done, for `progress.py`."""
+        self.shown = Shown(what, on)
         self.costs, self.left, self.done = costs, float(sum(costs)), 0
         self.began, self.spent = time.monotonic(), 0.0
 
@@ -66,7 +69,13 @@ class Remaining:
         self.spent += self.costs[number]
         rest = max(0.0, self.left - self.spent)
         used = time.monotonic() - self.began
-        return self.done, len(self.costs), used * rest / self.spent if self.spent > 0.0 else None
+        told = self.done, len(self.costs), used * rest / self.spent if self.spent > 0.0 else None
+        self.shown.tell(*told)
+        return told
+
+    def end(self) -> None:
+        """No more pieces are done."""
+        self.shown.end()
 
 
 def by_cost(pieces: Sequence[Piece]) -> list[int]:

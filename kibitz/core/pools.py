@@ -17,6 +17,7 @@ from typing import Any
 from kibitz.core.artefacts import SharedArtefact, shared_artefact
 from kibitz.core.errors import SolverError
 from kibitz.core.pieces import Apart, OnPieces, Piece, Remaining, by_cost
+from kibitz.core.progress import stay_silent
 from kibitz.core.resources import CORES, ON, cores, free_memory
 
 BLAS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -48,12 +49,16 @@ class LocalPool:
             answers = _in_threads(function, pieces, order, jobs, shared)
         else:
             answers = _in_processes(function, pieces, order, jobs, shared)
-        left = Remaining([piece.cost for piece in pieces])
-        for number, answer in answers:
-            told = left.add(number)
-            yield number, answer
-            if on_progress is not None:
-                on_progress(*told)
+        left = Remaining([piece.cost for piece in pieces], function.__name__, self.name)
+        try:
+            for number, answer in answers:
+                told = left.add(number)
+                yield number, answer
+                if on_progress is not None:
+                    on_progress(*told)
+        finally:
+            left.end()
+            answers.close()
 
     def _side_by_side(self, pieces: Sequence[Piece]) -> int:
         """Pieces that run at once: as many as there are cores, and no more than memory and GPUs allow."""
@@ -168,6 +173,7 @@ def _follow_the_parent() -> None:
     """A process for pieces leaves Ctrl-C to its parent, ends when the parent does, however that came, and does its work
     itself."""
     os.environ.pop(ON, None)
+    stay_silent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
 

@@ -22,16 +22,21 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import kibitz
 from kibitz.core.artefacts import Absent, Files, SharedArtefact, brought_by, files_of, shared_artefact
 from kibitz.core.errors import KibitzError, MissingExtra, SolverError
 from kibitz.core.pieces import Apart, OnPieces, Piece, Remaining, by_cost
+from kibitz.core.progress import stay_silent
 from kibitz.core.resources import CORES, ON, cores
 
 RETRIES = 20  # times that a piece is done again because its worker or node was lost
 AHEAD = 2  # pieces that are begun or wait, for each core of the cluster
 PATIENCE = 10.0  # seconds for a cluster to answer
 POLL = 2.0  # seconds between looks at how many cores the cluster has
+MANY = 64  # pieces under way: with more, all that are ready are taken at one look, as a look goes through all of them
+PAUSE = 0.05  # seconds at most between looks at many
 LIBRARIES = ("numpy", "numba", "scipy")
 DONE, REFUSED, FAILED, ABSENT, OTHER = "done", "refused", "failed", "absent", "other version"
 
@@ -56,10 +61,11 @@ def work_out(
     if version() != asked:
         return OTHER, node, version()
     os.environ.pop(ON, None)  # a piece does its own work
+    stay_silent()
     os.environ[CORES] = str(share)
     brought_by(lambda sha256: _fetched(files.get(sha256)))
     try:
-        return DONE, function(*shared, *arguments)
+        return DONE, function(*shared, *map(_own, arguments))
     except Absent as absent:
         return ABSENT, absent.sha256
     except KibitzError as error:
@@ -68,6 +74,11 @@ def work_out(
         return REFUSED, f"a piece of this work needs more memory than the node {node} has left"
     except Exception as error:
         return FAILED, node, f"{type(error).__name__}: {error}", traceback.format_exc()
+
+
+def _own(value: Any) -> Any:
+    """An argument that a piece may write to: what Ray maps is read-only, and of another type to compiled code."""
+    return np.array(value) if isinstance(value, np.ndarray) and not value.flags.writeable else value
 
 
 def _fetched(refs: list[Any] | None) -> Files | None:
@@ -83,6 +94,7 @@ class RayPool:
     """A Ray cluster; "ray": one of this machine, for as long as this object is open."""
 
     elsewhere = True
+    under_way: int | None = None  # pieces at once; None: by the cores of the cluster
 
     def __init__(self, on: str) -> None:
         try:
@@ -95,6 +107,7 @@ class RayPool:
         self._mine = not ray.is_initialized()
         self._begun = False
         self._remote = ray.remote(work_out)
+        self._remotes: dict[tuple[int, int, float], Any] = {}  # by what a piece needs
         if on != "ray":  # one of our own is started when the first piece comes: that takes seconds
             self._begin(on)
 
@@ -151,7 +164,8 @@ class RayPool:
             )
         self._begin(self.name)
         self._check_room(pieces)
-        left, waiting = Remaining([piece.cost for piece in pieces]), dict[Any, int]()
+        left = Remaining([piece.cost for piece in pieces], function.__name__, self.name)
+        waiting = dict[Any, int]()
         queue = by_cost(pieces)[::-1]  # the next one last
         with self._said():
             sent = tuple(self._ray.put(value) for value in shared)
@@ -161,7 +175,7 @@ class RayPool:
                     while queue and len(waiting) < most:
                         k = queue.pop()
                         waiting[self._submit(function, pieces[k], sent)] = k
-                    ready, _ = self._ray.wait(list(waiting), num_returns=1, timeout=POLL)
+                    ready = self._ready(list(waiting))
                     if time.monotonic() > looked + POLL:  # nodes come and go
                         most, looked = self._width(), time.monotonic()
                     for reference in ready:
@@ -176,17 +190,33 @@ class RayPool:
                         if on_progress is not None:
                             on_progress(*told)
             finally:
+                left.end()
                 for reference in waiting:
                     self._ray.cancel(reference, force=True)
 
     def _submit(self, function: Callable[..., Any], piece: Piece, shared: tuple[Any, ...]) -> Any:
-        needs = {"memory": piece.memory} if piece.memory else {}
-        options = {"num_cpus": piece.cores, "num_gpus": piece.gpus, "max_retries": RETRIES, **needs}
-        remote = self._remote.options(**options)
-        return remote.remote(version(), piece.cores, self._sent, function, piece.arguments, *shared)
+        need = piece.cores, piece.memory, piece.gpus
+        if need not in self._remotes:  # making one takes longer than a call of it
+            memory = {"memory": piece.memory} if piece.memory else {}
+            options = {"num_cpus": piece.cores, "num_gpus": piece.gpus, "max_retries": RETRIES, **memory}
+            self._remotes[need] = self._remote.options(**options)
+        return self._remotes[need].remote(version(), piece.cores, self._sent, function, piece.arguments, *shared)
+
+    def _ready(self, references: list[Any]) -> list[Any]:
+        """Some of the pieces that are done; none if that takes long. Of many, those that come within a moment too: at
+        most half of the time goes into looks, whatever the number of pieces under way."""
+        ready, _ = self._ray.wait(references, num_returns=1, timeout=POLL)
+        if not ready or len(references) <= MANY:
+            return list(ready)
+        began = time.monotonic()
+        ready, _ = self._ray.wait(references, num_returns=len(references), timeout=0)
+        time.sleep(min(PAUSE, time.monotonic() - began))
+        return list(ready)
 
     def _width(self) -> int:
         """Pieces to have under way: some wait, so that no core does."""
+        if self.under_way is not None:
+            return self.under_way
         return AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1))) + 1
 
     def _send(self, sha256: str) -> None:

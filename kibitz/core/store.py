@@ -48,6 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import ArtefactError
+from kibitz.core.shipped import resolved
 
 Array = NDArray[Any]
 AnyPath = str | os.PathLike[str]
@@ -115,6 +116,7 @@ def load(path: AnyPath, kind: str | None = None, *, mmap: bool = False, max_byte
     """
     if max_bytes is None:
         max_bytes = 1 << 63 if mmap else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    path = resolved(path)
     with _opened(path, kind) as folder, contextlib.ExitStack() as stack:
         try:
             manifest, files = _open(folder, path, kind, max_bytes, stack)
@@ -200,7 +202,7 @@ def kind_at(path: AnyPath) -> str | None:
 def said_at(path: AnyPath) -> tuple[str, dict[str, Any]] | None:
     """(kind, meta) of the artefact that lies there, by its manifest alone: its arrays are not read."""
     unreadable = contextlib.suppress(_Damage, OSError, ValueError, RecursionError)
-    with unreadable, _regular(os.path.join(path, "manifest.json")) as file:
+    with unreadable, _regular(os.path.join(resolved(path), "manifest.json")) as file:
         manifest = _parse(file)
         kind, meta = manifest.get("kind"), manifest.get("meta")
         if manifest.get("format") == "kibitz" and isinstance(kind, str):

@@ -18,17 +18,15 @@ from numpy.typing import NDArray
 
 from kibitz.core import html
 from kibitz.core.errors import GameError
+from kibitz.core.executor import current
 from kibitz.evaluate import Strategy, measure
-from kibitz.evaluate.blueprints import laid_out
-from kibitz.forms.choice import compact_form, form_for, needs_tree
-from kibitz.forms.problem import on_tree, probabilities_of
+from kibitz.evaluate.field_on_nodes import worked_out
+from kibitz.evaluate.seatings import Seatings, form_of_all
 from kibitz.forms.profile import Profile
-from kibitz.forms.protocol import Form, GradientForm
-from kibitz.forms.sequence import form_of
+from kibitz.forms.protocol import Form
 from kibitz.games import Game
 from kibitz.games import game as make_game
-from kibitz.games.tree import Tree, tree_of
-from kibitz.solvers.blueprint import Blueprint
+from kibitz.games.tree import Tree
 
 __all__ = ["Crosstable", "Seatings", "crosstable", "mix", "units"]
 
@@ -69,31 +67,6 @@ def _alike(one: Profile, other: Profile) -> bool:
         and one.infosets.labels == other.infosets.labels
         and np.array_equal(one.infosets.first, other.infosets.first)
     )
-
-
-class Seatings:
-    """What each seat gets, by who plays which seat: Seatings(form, strategies)[0, 2, 1] -> [seats], each worked out
-    once."""
-
-    def __init__(self, form: GradientForm, strategies: Sequence[Profile]) -> None:
-        self.form, self.strategies = form, strategies
-        self.probabilities = [probabilities_of(form, profile) for profile in strategies]
-        self._first = form.infosets.first[form.infosets.seat_start]
-        self._known: dict[tuple[int, ...], Floats] = {}
-
-    def __getitem__(self, who: tuple[int, ...]) -> Floats:
-        known = self._known.get(who)
-        if known is None:
-            first = self._first
-            parts = [self.probabilities[w][first[seat] : first[seat + 1]] for seat, w in enumerate(who)]
-            known = self.form.value(np.concatenate(parts))
-            self._known[who] = known
-        return known
-
-    def earns(self, one: int, others: Sequence[int]) -> float:
-        """The mean of what strategy `one` gets over all orders of it and the others around the table."""
-        orders = sorted(set(permutations((one, *others))))
-        return float(np.mean([self[who][seat] for who in orders for seat, w in enumerate(who) if w == one]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -167,43 +140,6 @@ class Crosstable:
         }
 
 
-def form_of_all(game: Game | Tree | Form | str, strategies: Iterable[Strategy]) -> tuple[GradientForm, list[Profile]]:
-    """A form that all strategies can be measured on, and the strategies on it.
-
-    Poker has two. Profiles of the poker form alone stay there; beside one of the tree they are laid out on the tree,
-    which loses nothing: it is the other way that would. What blueprints play is laid out on the tree, or on a poker
-    form where the tree is too large.
-    """
-    every = list(strategies)
-    laid = {id(each): laid_out(each, game) for each in every if isinstance(each, Blueprint)}
-    profiles = [each if isinstance(each, Profile) else laid[id(each)][1] for each in every]
-    poker = next((form for form, profile in laid.values() if profile.infosets.compact is not None), None)
-    if poker is not None:
-        for profile in profiles:
-            if not poker.infosets.same_shape(profile.infosets):
-                raise GameError(
-                    f"{poker.spec} is too large for an exact comparison of blueprints and profiles, which needs the "
-                    "game tree: use `kibitz match`"
-                )
-        return poker, profiles
-    if not isinstance(game, Tree | str) and isinstance(game, Form):
-        return form_for(game), profiles
-    rules = None if isinstance(game, Tree) else make_game(game)
-    compact = [profile.infosets.compact is not None for profile in profiles]
-    if rules is not None and not needs_tree(rules) and all(compact):
-        return compact_form(rules), profiles
-    try:
-        tree = game if isinstance(game, Tree) else tree_of(make_game(game) if rules is None else rules)
-    except GameError as error:
-        if not any(compact):
-            raise
-        raise GameError(
-            "some profiles were made on the game's tree and some on its poker form, and the tree is needed to "
-            f"compare them: {error}; solve the game again on its poker form, which `kibitz solve` does"
-        ) from None
-    return form_of(tree), [on_tree(tree, profile, rules) for profile in profiles]
-
-
 def crosstable(game: Game | Tree | Form | str, strategies: Mapping[str, Strategy]) -> Crosstable:
     """Play every strategy, a profile or a blueprint, against every other: exactly, on the form that they were made on
     (`form_of_all`).
@@ -217,10 +153,12 @@ def crosstable(game: Game | Tree | Form | str, strategies: Mapping[str, Strategy
         raise GameError("a crosstable needs at least one strategy")
     form, each = form_of_all(game, strategies.values())
     plays = Seatings(form, each)
-    m, n = len(strategies), form.seats
+    m, n, executor = len(strategies), form.seats, current()
+    gaps = worked_out(plays, executor) / n if executor.elsewhere and form.spec else None
     matrix = np.array([[_entry(plays, a, b, n) for b in range(m)] for a in range(m)])
     average = np.array(_field(plays, matrix, range(m), n))
-    gaps = np.array([measure(form, p).nash_conv / n for p in plays.probabilities])
+    if gaps is None:
+        gaps = np.array([measure(form, p).nash_conv / n for p in plays.probabilities])
     return Crosstable(form.spec, tuple(strategies), n, matrix, average, gaps, plays)
 
 

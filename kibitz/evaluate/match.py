@@ -27,15 +27,16 @@ from numpy.typing import NDArray
 from kibitz.core.compiling import clock
 from kibitz.core.errors import GameError
 from kibitz.core.resources import cores
-from kibitz.evaluate.score import LEVEL, Score, Tally
+from kibitz.evaluate.score import LEVEL, DealSums, Score, Tally, sums_of
 from kibitz.games.machine import GOLDEN, WORD, Hand, Machine, mix
+from kibitz.games.plugins import plugin_of
 from kibitz.games.protocol import CHANCE, TERMINAL, Game
 from kibitz.games.trusted import same_game
 from kibitz.games.views import View, view_of
 from kibitz.solvers.machines import machine_of
 
 Chunks: TypeAlias = Generator[NDArray[np.float64], None, None]
-Blocks: TypeAlias = Callable[[int, int], Chunks]  # deals and seed -> what was won, in the order of deals
+Blocks: TypeAlias = Callable[[int, int], Generator[list[DealSums], None, None]]  # deals and seed -> sums, in order
 
 CHUNK = 2000  # deals that one call into compiled code plays
 PLAIN_CHUNK = 20  # the same where rules are not compiled
@@ -161,19 +162,18 @@ def match(
     if alike is not None and blocks is not None:
         chunks = blocks(deals, seed)
     elif alike is not None:
-        chunks = _compiled(machine, alike, seatings, deals, seed, threads)
+        chunks = _added_up(seatings, _compiled(machine, alike, seatings, deals, seed, threads))
     else:
-        chunks = _thinking(machine, players, seatings, deals, seed)
+        chunks = _added_up(seatings, _thinking(machine, players, seatings, deals, seed))
     try:
-        for won in chunks:
-            while len(won) and stopped == "done":
-                # Checks come after fixed numbers of deals, whatever the chunks are.
-                cut = min(len(won), (FIRST_CHECK << checks) - tally.deals)
-                tally.add(won[:cut])
-                won = won[cut:]
+        for sums in chunks:
+            for each in sums:
+                tally.add(each)
                 if tally.deals == FIRST_CHECK << checks:
                     checks += 1
                     stopped = _enough(tally, decided, precision, checks) or stopped
+                    if stopped != "done":
+                        break
             if on_progress is not None:
                 on_progress(tally)
             if stopped != "done":
@@ -188,6 +188,29 @@ def match(
         tuple(tuple(tally.by_seat(p, seat) for seat in everyone) for p in everyone), tally.edge(), tally.deals,
         len(seatings), clock() - began, stopped,
     )  # fmt: skip
+
+
+def cut_at_checks(seatings: NDArray[np.int64], first: int, won: NDArray[np.float64]) -> list[DealSums]:
+    """Sums of deals from number `first` on. Checks come after fixed numbers of deals: sums end there."""
+    sums, check = [], FIRST_CHECK
+    while len(won):
+        while check <= first:
+            check *= 2
+        cut = min(len(won), check - first)
+        sums.append(sums_of(seatings, won[:cut]))
+        won, first = won[cut:], first + cut
+    return sums
+
+
+def _added_up(seatings: NDArray[np.int64], chunks: Chunks) -> Generator[list[DealSums], None, None]:
+    """Sums of chunks of deals."""
+    first = 0
+    try:
+        for won in chunks:
+            yield cut_at_checks(seatings, first, won)
+            first += len(won)
+    finally:
+        chunks.close()
 
 
 def _met_on(machine: Machine, players: Sequence[Agent]) -> Machine:
@@ -263,6 +286,9 @@ def won_on(
 
 def meeting(machine: Machine, players: Sequence[Agent]) -> tuple[Machine, tuple[Any, ...] | None]:
     """(the machine that players meet on, what compiled code plays them with; None if it cannot)."""
+    own: tuple[Machine, tuple[Any, ...]] | None = plugin_of(machine.rules).meeting(machine, players)
+    if own is not None:
+        return own
     return _met_on(machine, players), _alike([getattr(agent, "player", None) for agent in players])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,11 +41,35 @@ def scored(count: int, total: float, squares: float, scale: float = 1.0, level: 
     return Score(mean, error, (mean - half, mean + half))
 
 
-class Tally:
-    """Sums of a match of n players on n seats. Chunks of deals come in order, so the sums are always the same.
+class DealSums(NamedTuple):
+    """Sums over some deals, and sums of squares: [n, n + 2], by player what it won in each seat, in all, and its edge.
 
     A player's *edge* is what it wins more than the others do, times (n - 1) / n: in a zero-sum game what it wins.
     """
+
+    deals: int
+    total: NDArray[np.float64]
+    squares: NDArray[np.float64]
+
+
+def sums_of(seatings: NDArray[np.int64], won: NDArray[np.float64]) -> DealSums:
+    """won: [deals, k, n]  what each player won in each seating."""
+    n = seatings.shape[1]
+    total, squares = np.zeros((n, n + 2)), np.zeros((n, n + 2))
+    each = won.sum(axis=1)
+    edge = each - (each.sum(axis=1, keepdims=True) / n)
+    for player in range(n):
+        columns = [
+            won[:, seatings[:, seat] == player, player].sum(axis=1) for seat in range(n)
+        ]  # by seat, in all seatings that have the player there
+        both = np.column_stack([*columns, each[:, player], edge[:, player]])
+        total[player] = both.sum(axis=0)
+        squares[player] = (both * both).sum(axis=0)
+    return DealSums(len(won), total, squares)
+
+
+class Tally:
+    """Sums of a match of n players on n seats. Sums of deals come in order, so the result is always the same."""
 
     def __init__(self, seatings: NDArray[np.int64]) -> None:
         self.seatings = seatings  # [k, n]  the player in each seat
@@ -52,19 +77,11 @@ class Tally:
         n = seatings.shape[1]
         self._sum, self._square = np.zeros((n, n + 2)), np.zeros((n, n + 2))
 
-    def add(self, won: NDArray[np.float64]) -> None:
-        """won: [deals, k, n]  what each player won in each seating."""
-        n = self.seatings.shape[1]
-        each = won.sum(axis=1)
-        edge = each - (each.sum(axis=1, keepdims=True) / n)
-        for player in range(n):
-            columns = [
-                won[:, self.seatings[:, seat] == player, player].sum(axis=1) for seat in range(n)
-            ]  # by seat, in all seatings that have the player there
-            both = np.column_stack([*columns, each[:, player], edge[:, player]])
-            self._sum[player] += both.sum(axis=0)
-            self._square[player] += (both * both).sum(axis=0)
-        self.deals += len(won)
+    def add(self, sums: DealSums) -> None:
+        """The next deals."""
+        self._sum += sums.total
+        self._square += sums.squares
+        self.deals += sums.deals
 
     def _scored(self, player: int, column: int, times: int, level: float = LEVEL) -> Score:
         return scored(self.deals, self._sum[player, column], self._square[player, column], 1.0 / times, level)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from kibitz.core import html
 from kibitz.core import spec as specs
 from kibitz.core.errors import GameError, SpecError
-from kibitz.forms.cards import card_buckets
+from kibitz.forms.cards import card_buckets, rank_groups
 from kibitz.forms.profile import Profile
 from kibitz.forms.rows import check_rows
 from kibitz.games import Game
@@ -25,7 +25,7 @@ from kibitz.games.plugins import all_plugins, plugin_of
 from kibitz.games.protocol import Action, Buckets
 from kibitz.games.tree import Infosets, Tree, tree_of
 
-__all__ = ["NAMES", "Abstraction", "abstraction"]
+__all__ = ["NAMES", "Abstraction", "abstraction", "offered"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -149,6 +149,25 @@ def abstraction(
     closed = _closed(infosets, without)
     check_rows(infosets, row, closed, by_position)
     return Abstraction(name, infosets, row, closed, by_position, ties)
+
+
+def offered(game: Game | Tree | str) -> list[Abstraction]:
+    """The abstractions that a game has names for, from the coarsest on; the last loses nothing.
+
+    Games whose infosets have no other names offer the null abstraction alone.
+    """
+    from kibitz.games import game as make_game
+
+    tree = game if isinstance(game, Tree) else tree_of(make_game(game))
+    rules = make_game(game) if not isinstance(game, Tree) else make_game(tree.spec) if tree.spec else None
+    groups = rank_groups(tree, rules)
+    names = [*getattr(rules, "buckets", dict)(), *groups]
+    source = tree if rules is None else rules
+    whole = abstraction(source, "null")
+    if groups and (suits := abstraction(source, "suits")).rows < whole.rows:
+        whole = suits
+    every = [each for name in names if (each := abstraction(source, name)).rows < whole.rows]
+    return [*sorted(every, key=lambda each: each.rows), whole]
 
 
 def _listed(without: Any) -> list[Any]:

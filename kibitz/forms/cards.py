@@ -7,14 +7,16 @@ betting): see `kibitz.games.leduc`. Cards are a rank and perhaps a suit, such as
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from itertools import pairwise
 from typing import Any
 
 from kibitz.core import spec as specs
-from kibitz.core.errors import SpecError
+from kibitz.core.errors import GameError, SpecError
 from kibitz.games import Game
 from kibitz.games.tree import Tree
 
 Bucket = Callable[[int, str], Hashable]
+MOST_GROUPED = 4  # ranks that are grouped in all ways
 
 
 def card_buckets(spec: specs.Spec, tree: Tree, rules: Game | None = None) -> Bucket | None:
@@ -39,6 +41,24 @@ def card_buckets(spec: specs.Spec, tree: Tree, rules: Game | None = None) -> Buc
         )
     group_of = {rank: group for group in groups for rank in group}
     return specs.call(lambda recall=True: _groups(read, group_of, recall), spec)
+
+
+def rank_groups(tree: Tree, rules: Game | None) -> list[str]:
+    """Names of groups of neighbouring ranks, such as JQ.K: all of up to four ranks, else groups of about one size."""
+    read = getattr(rules, "hand", None)
+    if not callable(read):
+        return []
+    try:
+        ranks = list(dict.fromkeys(read(label)[0][0] for label in tree.infosets.labels))  # in the order of the deal
+    except GameError:  # hands of several cards have no such groups
+        return []
+    n = len(ranks)
+    if n <= MOST_GROUPED:
+        bounds = [[k for k in range(1, n) if choice >> (k - 1) & 1] for choice in range(1, 1 << (n - 1))]
+    else:
+        bounds = [sorted({round(n * k / groups) for k in range(1, groups)}) for groups in range(2, n + 1)]
+    names = [".".join("".join(ranks[a:b]) for a, b in pairwise([0, *cut, n])) for cut in bounds]
+    return sorted(dict.fromkeys(names), key=lambda name: name.count("."))
 
 
 def _ranks(tree: Tree, read: Callable[[str], tuple[str, str, str]]) -> list[str]:

@@ -78,6 +78,11 @@ class Machine(ABC):
         """A deal as the readable rules play it, with the luck that compiled matches have."""
         return Hand(self.rules, seed, number)
 
+    def silence(self, players: Sequence[Any], seed: int, deals: int) -> list[tuple[int, int] | None] | None:
+        """(decisions, those without a row) of compiled players in the first deals of a match, where compiled code
+        counts them; None where it does not."""
+        return None
+
     def part_of(self, seat: int, infoset: str) -> int:
         """The part that a decision is in."""
         return 0

@@ -41,6 +41,14 @@ class Plugin:
         """The compiled rules of a game. by_rounds: poker's, with its betting by rounds."""
         return None
 
+    def table(self, game: Any) -> Any:
+        """Rules to play on, where a game has too many actions for compiled rules that can be trained; else None."""
+        return None
+
+    def meeting(self, machine: Any, agents: Any) -> Any:
+        """(the machine that agents meet on, what its `duel` takes for each); None: `kibitz.evaluate.match` knows."""
+        return None
+
     def size(self, game: Any) -> dict[str, Any]:
         """What is known of a game that is too large to be laid out: counts, and "commands" that work with it.
 
@@ -82,6 +90,11 @@ class Plugin:
 
     def translated(self, agent: Any, few: Any, machine: Any) -> Any:
         """An agent of the same game with fewer actions, as one of the game of `machine`; None: there is none."""
+        return None
+
+    def at_once(self, artefact: Any, game: Any, name: str) -> Any:
+        """An agent for a person's table that plays a saved strategy without what only matches need; None: as in
+        matches."""
         return None
 
     def renderer(self, game: Any) -> Any:

@@ -23,6 +23,7 @@ PAPERS: dict[str, str] = {
     "gibson2011": "Gibson & Szafron 2011, On Strategy Stitching: table 1, Leduc; table 2, limit hold'em",
     "waugh2009": "Waugh, Bard & Bowling 2009, Strategy Grafting: tables 1 and 2, the Leduc tournament; 3, hold'em",
     "sandholm": "Sandholm, Sequential imperfect-information games (slides): GameShrink, Rhode Island hold'em",
+    "auto-stitching": "Automatic stitching against hand-made partitions of the stitching papers, in Leduc",
     "le2021": "Le 2021, A Game-theoretic Approach to the Card Game Toepen: tables 3.1 and 3.2, figures 4.1 to 4.5",
 }
 STITCHING = ("gibson2011", "waugh2009")  # what `kibitz reproduce all` recomputes: the papers of docs/stitching.md
@@ -32,7 +33,7 @@ def experiment(name: str) -> Experiment[Any]:
     """A paper by its name."""
     if name not in PAPERS:
         raise SpecError(f"there is no paper {name!r}: choose {', '.join(PAPERS)}")
-    return _experiment_in(name)
+    return _experiment_in(name.replace("-", "_"))
 
 
 def _experiment_in(module: str) -> Experiment[Any]:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from kibitz.evaluate import exploitability
-from kibitz.evaluate.crosstable import Seatings, crosstable
+from kibitz.evaluate.crosstable import crosstable
+from kibitz.evaluate.seatings import Seatings
 from kibitz.forms.abstraction import AbstractGame, Abstraction, abstract_game, abstraction
 from kibitz.forms.profile import Profile
 from kibitz.forms.sequence import form_of

@@ -3,6 +3,7 @@
     uniform          every legal action is as likely as the others
     rule the game's rule-based player, if it has one
     always-call      and always-fold, always-raise: the same action in every hand of poker
+    shipped          the strategy of the game that comes with kibitz, if there is one (`kibitz.core.shipped`)
     PATH             a saved strategy: a blueprint or a profile, by its path; one of poker under an action abstraction
                      plays the game with all bets too (`kibitz.poker.nolimit.translation`)
     search(PATH)     that strategy, and from some point on a solution of what is left, where the game offers it
@@ -22,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from kibitz.core import shipped, store
 from kibitz.core import spec as specs
-from kibitz.core import store
 from kibitz.core.errors import ArtefactError, GameError, SpecError
 from kibitz.evaluate.match import Agent
 from kibitz.forms.profile import Profile
@@ -39,19 +40,24 @@ from kibitz.solvers.machines import machine_of
 from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.solvers.table_strategy import TableStrategy
 
-WITHOUT_PATH = ("uniform", "rule", *PLAIN)  # names of players that need no saved strategy
+SHIPPED = "shipped"
+WITHOUT_PATH = ("uniform", "rule", SHIPPED, *PLAIN)  # names of players that need no saved strategy
 # name -> one line of help
 AGENTS: dict[str, str] = {
     "uniform": "every legal action is as likely as the others",
     "rule": "the game's rule-based player, if it has one (toepen)",
     "always-call": "always the same action, in poker; also always-fold and always-raise",
+    SHIPPED: "the strategy that comes with kibitz, of limit hold'em for two or three",
     "PATH": "a saved strategy: a blueprint or a profile, by its path",
     "search(PATH, seconds=1)": "that strategy, and solutions of what is left of a hand",
 }
 
 
-def agent(source: Any, game: Any) -> Agent:
-    """The agent of a name, a saved strategy, a Profile, a Blueprint, or an agent as it is; see the top of the file."""
+def agent(source: Any, game: Any, at_once: bool = False) -> Agent:
+    """The agent of a name, a saved strategy, a Profile, a Blueprint, or an agent as it is; see the top of the file.
+
+    at_once: for a person's table, where a hand is played at a time and nobody wants to wait for tables.
+    """
     machine = machine_of(game)
     if isinstance(source, Profile):
         return _translated(source.meta.get("game"), machine, lambda own: profile_agent(source, own, "profile"))
@@ -71,9 +77,9 @@ def agent(source: Any, game: Any) -> Agent:
             raise SpecError(f"{machine.spec} has no rule-based player: choose uniform, or the path of a saved "
                             "strategy")
         return _compiled_of(machine, player(machine, RULE if name == "rule" else UNIFORM), name)
-    if name in PLAIN:
+    if name in (SHIPPED, *PLAIN):
         specs.call(lambda: None, specs.Spec(name, options))
-        return Always(name, machine.spec)
+        return saved_agent(name, machine, at_once) if name == SHIPPED else Always(name, machine.spec)
     if name in own:
         if path is None:
             raise SpecError(f"{name} needs a saved strategy: {name}(PATH, ...)")
@@ -83,7 +89,7 @@ def agent(source: Any, game: Any) -> Agent:
         return _built(own[name][0], base, options, str(source).strip())
     if name != "path" or path is None:
         raise SpecError(f"unknown player {str(source).strip()!r}: choose {', '.join(names_of(machine))}")
-    return saved_agent(path, machine)
+    return saved_agent(path, machine, at_once)
 
 
 def agents_of(machine: Machine) -> Mapping[str, tuple[Callable[..., Agent], str]]:
@@ -98,6 +104,7 @@ def agents_of(machine: Machine) -> Mapping[str, tuple[Callable[..., Agent], str]
 def names_of(machine: Machine) -> dict[str, str]:
     """All players of a game by name, with a line of help."""
     names = ["uniform", "PATH", *["rule"] * machine.advises, *["always-call"] * hasattr(machine.rules, "definition")]
+    names += [SHIPPED] * (shipped_for(machine.spec) is not None)
     agents = {name: AGENTS[name] for name in names}
     return {**agents, **{f"{name}(PATH, ...)": about for name, (_, about) in agents_of(machine).items()}}
 
@@ -108,7 +115,7 @@ def parsed(text: str, names: Any = ("search", "exploit")) -> tuple[str, str | No
     known = "|".join(map(re.escape, [*WITHOUT_PATH, *names]))
     match = re.fullmatch(rf"({known})\s*(\((.*)\))?", text, re.S)
     if not match:
-        return "path", text, {}
+        return "path", str(shipped.resolved(text)), {}
     name, inside = match[1], (match[3] or "").strip()
     path = None
     first = re.match(r'\s*(?:"((?:[^"\\]|\\.)*)"|([^,="]+))\s*(?:,|$)', inside)
@@ -121,8 +128,8 @@ def parsed(text: str, names: Any = ("search", "exploit")) -> tuple[str, str | No
 
 def check_saved(players: Sequence[str]) -> None:
     """Refuse players that are neither names nor saved strategies: before a game is asked for."""
-    paths = dict.fromkeys(path for text in players if (path := parsed(text)[1]) is not None)
-    missing = [path for path in paths if not Path(path).exists()]
+    paths = dict.fromkeys(path for text in players if (path := parsed(text)[1]) not in (None, SHIPPED))
+    missing = [path for path in paths if path is not None and not Path(path).exists()]
     if missing:
         raise ArtefactError(
             f"no saved strategy at {', '.join(missing):.400}: a player is {', '.join(AGENTS)}, where PATH is what "
@@ -143,8 +150,25 @@ def game_of(players: Sequence[str]) -> str | None:
 # Saved strategies
 
 
-def saved_agent(path: str, machine: Machine) -> Agent:
+def shipped_for(game: str) -> str | None:
+    """The folder of the strategy of a game that comes with kibitz."""
+    for name in shipped.names():
+        said = store.said_at(shipped.HOME / name)
+        if said is not None and same_game(str(said[1].get("game")), game):
+            return str(shipped.HOME / name)
+    return None
+
+
+def saved_agent(path: str, machine: Machine, at_once: bool = False) -> Agent:
     """The agent that plays a saved strategy, if it is one of this game, or of an action abstraction of it."""
+    name = path
+    if path == SHIPPED:
+        folder = shipped_for(machine.spec)
+        if folder is None:
+            raise SpecError(f"no strategy of {machine.spec} comes with kibitz: those of {', '.join(shipped.names())} "
+                            "do")
+        path = folder
+    path = str(shipped.resolved(path))
     if not Path(path).is_dir():
         raise ArtefactError(
             f"no saved strategy at {path}: players are {', '.join(names_of(machine))}, where PATH is what `kibitz "
@@ -152,10 +176,14 @@ def saved_agent(path: str, machine: Machine) -> Agent:
         )
     where = str(Path(path).resolve())
     if store.kind_at(path) == KIND:
-        said = store.load(path, mmap=True).meta.get("game")
-        return _translated(said, machine, lambda own: blueprint_agent(_loaded(where, own), own, path))
+        artefact = store.load(path, mmap=True)
+        said = artefact.meta.get("game")
+        quick = _at_once(artefact, machine, name) if at_once and same_game(str(said), machine.spec) else None
+        if quick is not None:
+            return quick
+        return _translated(said, machine, lambda own: blueprint_agent(_loaded(where, own), own, name))
     profile = Profile.load(path)
-    return _translated(profile.meta.get("game"), machine, lambda own: profile_agent(profile, own, path))
+    return _translated(profile.meta.get("game"), machine, lambda own: profile_agent(profile, own, name))
 
 
 def _translated(said: Any, machine: Machine, seat: Callable[[Machine], Compiled]) -> Agent:
@@ -169,6 +197,15 @@ def _translated(said: Any, machine: Machine, seat: Callable[[Machine], Compiled]
         return seat(machine)
     translated: Agent | None = plugin_of(machine.rules).translated(seat(_machine_of(few, few.spec)), few, machine)
     return seat(machine) if translated is None else translated
+
+
+def _at_once(artefact: store.Artefact, machine: Machine, name: str) -> Agent | None:
+    """The agent that needs no tables, if the file has what it takes."""
+    try:
+        quick: Agent | None = plugin_of(machine.rules).at_once(artefact, machine.rules, name)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ArtefactError(f"{artefact.path} is not a complete blueprint ({error}); train it again") from None
+    return quick
 
 
 @lru_cache(8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.core.artefacts import SharedArtefact, located, made_artefact
+from kibitz.core.artefacts import SharedArtefact, located, saved_for_nodes
 from kibitz.core.errors import GameError
 from kibitz.core.executor import current
 from kibitz.core.pieces import Executor, Piece
-from kibitz.evaluate.match import CHUNK, Blocks, Chunks, meeting, seatings_of, won_on
+from kibitz.evaluate.match import CHUNK, Blocks, cut_at_checks, meeting, seatings_of, won_on
+from kibitz.evaluate.score import DealSums
 from kibitz.forms.profile import Profile
 from kibitz.games.machine import Machine
 from kibitz.play.agents import agent, parsed
@@ -36,18 +37,18 @@ def blocks_of(machine: Machine, players: Sequence[Any]) -> Blocks | None:
         return None
     spec = machine.spec
 
-    def blocks(deals: int, seed: int) -> Chunks:
+    def blocks(deals: int, seed: int) -> Generator[list[DealSums], None, None]:
         pieces = [
             Piece((spec, named, seed, first, min(BLOCK, deals - first)), cost=deals - first)  # the first ones first
             for first in range(0, deals, BLOCK)
         ]
         answers = executor.map(won_in_block, pieces)
-        early: dict[int, NDArray[np.float64]] = {}
+        early: dict[int, list[DealSums]] = {}
         try:
             for due in range(len(pieces)):
                 while due not in early:
-                    number, won = next(answers)
-                    early[number] = won
+                    number, sums = next(answers)
+                    early[number] = [DealSums(*each) for each in sums]
                 yield early.pop(due)
         finally:
             close = getattr(answers, "close", None)
@@ -59,8 +60,7 @@ def blocks_of(machine: Machine, players: Sequence[Any]) -> Blocks | None:
 
 def _named(player: Any, executor: Executor) -> Named | None:
     if isinstance(player, Profile | Blueprint):
-        kind = type(player).__name__.lower()
-        return executor.artefact(made_artefact(f"{kind}-{player.sha256[:20]}", player.save))
+        return executor.artefact(saved_for_nodes(player))
     if not isinstance(player, str | Path):
         return None
     name, path, _ = parsed(str(player))
@@ -79,7 +79,13 @@ def _met(spec: str, players: tuple[Named, ...]) -> tuple[Machine, tuple[Any, ...
     return machine, alike
 
 
-def won_in_block(spec: str, players: tuple[Named, ...], seed: int, first: int, count: int) -> NDArray[np.float64]:
-    """What each player wins on some deals, in all seatings."""
+def won_in_block(
+    spec: str, players: tuple[Named, ...], seed: int, first: int, count: int
+) -> list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]:
+    """Sums over some deals of what players win in all seatings, chunk by chunk as on one machine."""
     machine, alike = _met(spec, players)
-    return won_on(machine, alike, seatings_of(len(players)), seed, first, count)
+    seatings, sums = seatings_of(len(players)), list[tuple[int, NDArray[np.float64], NDArray[np.float64]]]()
+    for begin in range(first, first + count, CHUNK):
+        won = won_on(machine, alike, seatings, seed, begin, min(CHUNK, first + count - begin))
+        sums += [tuple(each) for each in cut_at_checks(seatings, begin, won)]
+    return sums

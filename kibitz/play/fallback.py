@@ -4,8 +4,8 @@ A strategy is *silent* in an infoset for which it has no row, or a row that noth
 came there, or a table was full. The rules:
 
     rows (`Compiled`)     every action is as likely as the others. `act` and compiled matches do the same
-    action abstraction    such a strategy checks or calls (`kibitz.poker.nolimit`): in the unabstracted game no
-                          compiled code plays it, and a random all-in bet would be a bad fallback
+    action abstraction    such a strategy checks or calls (`kibitz.poker.nolimit`), in compiled matches too: a random
+                          all-in bet would be a bad fallback
     the ACPC protocol     an agent that raises an error in place of an answer calls, or folds where it cannot
                           (`kibitz.poker.acpc.seats.choose`)
 
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kibitz.evaluate.match import Agent, play
+from kibitz.evaluate.match import Agent, meeting, play
 from kibitz.games.machine import Machine
 
 SAMPLED = 50  # deals of a compiled match that are played again to count
@@ -56,7 +56,11 @@ def silence_of(agent: Any) -> Silence | None:
 
 
 def sampled_silence(machine: Machine, agents: Sequence[Agent], seed: int, deals: int) -> list[Silence | None]:
-    """The same for a compiled match, which counts nothing: its first deals are played again in Python."""
+    """The same for a compiled match, which counts nothing: its first deals are played again, in Python or compiled."""
+    table, players = meeting(machine, agents)
+    counted = None if players is None else table.silence(players, seed, deals)
+    if counted is not None:
+        return [None if each is None else Silence(*each) for each in counted]
     count = len(agents)
     before = [silence_of(agent) for agent in agents]
     for number in range(min(deals, SAMPLED)):

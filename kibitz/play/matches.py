@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kibitz.evaluate.match import MatchResult
+from kibitz.evaluate.match import MatchResult, meeting
 from kibitz.evaluate.match import match as play
 from kibitz.play.agents import agent
 from kibitz.play.blocks import blocks_of
@@ -32,5 +32,6 @@ def match(game: Any, *players: Any, deals: int | None = None, seed: int = 0, **o
 
 def deals_of(machine: Any, agents: list[Any]) -> int:
     """The default number of deals of a match."""
-    thinks = any(getattr(each, "player", None) is None for each in agents) or not machine.compiled
+    table, players = meeting(machine, agents)
+    thinks = players is None or not table.compiled
     return THINKING_DEALS if thinks else COMPILED_DEALS

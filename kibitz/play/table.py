@@ -184,7 +184,7 @@ def opponents_of(rules: Game, players: Sequence[Any]) -> list[Agent]:
             agents.append(Uniform())
             continue
         machine = playable(rules) if machine is None else machine
-        agents.append(agent_of(source, machine))
+        agents.append(agent_of(source, machine, at_once=True))
     return agents
 
 

@@ -38,6 +38,16 @@ class PokerPlugin(FormPlugin):
                     raise
         return PokerMachine(game, rounds.rounds_of(game.definition))
 
+    def table(self, game: Any) -> Any:
+        from kibitz.poker.nolimit.table import NoLimitMachine
+
+        return None if game.definition.limit else NoLimitMachine(game)
+
+    def meeting(self, machine: Any, agents: Any) -> Any:
+        from kibitz.poker.nolimit.table import meeting_at
+
+        return meeting_at(machine, agents)
+
     def size(self, game: Any) -> dict[str, Any]:
         counts = game.counts()
         solve = ["solve --abstraction NAME"] if self.has_form(game) else []
@@ -122,6 +132,11 @@ class PokerPlugin(FormPlugin):
         from kibitz.poker.nolimit.translation import Translated
 
         return Translated(agent, few, machine)
+
+    def at_once(self, artefact: Any, game: Any, name: str) -> Any:
+        from kibitz.poker.blueprints.at_once import at_once
+
+        return at_once(artefact, game, name)
 
     # Strategies
 

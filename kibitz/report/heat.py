@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from kibitz.report.figures import Curves, Dot, Heat, Picture, Scatter, Times
+from kibitz.report.figures import Curves, Dot, Heat, Picture, Points, Scatter, Times
 from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure, save
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart.
@@ -21,7 +21,9 @@ def draw(picture: Picture, path: Path) -> None:
     from kibitz.report.curves import curves_plot
     from kibitz.report.times import times_plot
 
-    if isinstance(picture, Curves):
+    if isinstance(picture, Points):
+        figure = points_plot(picture)
+    elif isinstance(picture, Curves):
         figure = curves_plot(picture)
     elif isinstance(picture, Times):
         figure = times_plot(picture)
@@ -88,6 +90,27 @@ def _diverging() -> Any:
 def _short(x: float, most: float) -> str:
     digits = 0 if most >= 100 else 1 if most >= 1 else 3
     return f"{round(x, digits) + 0.0:.{digits}f}"  # adding 0.0 turns -0 into 0
+
+
+def points_plot(picture: Points) -> Any:
+    """A dot for each pair of figures; on the line both are equal. Scales are linear near zero, then logarithmic."""
+    figure = empty_figure(7.2, 6.2, layout="constrained")
+    axes = figure.subplots()
+    every = [x for group in picture.groups for point in group.points for x in point]
+    low, high = min([0.0, *every]), max([1.0, *every])
+    axes.plot([low, high], [low, high], color=GREY, linewidth=1, zorder=1)
+    for k, group in enumerate(picture.groups):
+        colour = COLOURS[k % len(COLOURS)]
+        axes.plot([x for x, _ in group.points], [y for _, y in group.points], "o", markersize=4, alpha=0.6,
+                  markeredgewidth=0, color=colour, label=f"{group.name} ({len(group.points)})")  # fmt: skip
+    axes.set_xscale("symlog", linthresh=1.0)
+    axes.set_yscale("symlog", linthresh=1.0)
+    axes.set_xlabel(picture.across)
+    axes.set_ylabel(picture.label)
+    axes.set_title(picture.title, fontsize=12.5, fontweight="bold", loc="left")
+    axes.grid(color="#ececec", linewidth=0.7)
+    axes.legend(fontsize=9, frameon=False)
+    return figure
 
 
 def size_plot(scatter: Scatter) -> Any:

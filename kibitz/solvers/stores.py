@@ -31,6 +31,12 @@ class Store(Protocol):
     def warm_up(self, begun: bool) -> None: ...  # compiles what training runs beside its walks
     def halve(self, threads: int, pool: ThreadPoolExecutor) -> None: ...  # regrets and averages
 
+    def renewed(self, arrays: dict[str, NDArray[Any]], counts: NDArray[np.int64]) -> Store:
+        """A store like this one with other rows, which are copied: what a shard is trained in. counts: as in grow."""
+
+    def write(self, arrays: dict[str, NDArray[Any]], counts: NDArray[np.int64]) -> None:
+        """Replace rows, as `kibitz.solvers.merging.merged` gives them. counts: as in grow."""
+
     def game(self, game: Any) -> Any:
         """The game as walks into these rows take it."""
         return game

@@ -124,6 +124,24 @@ class HashedRows(Store):
             return {"place": at.astype(np.uint64), "key": key[at], "value": value[at]}
         return {"key": key, "value": value}
 
+    def renewed(self, arrays: Arrays, counts: NDArray[np.int64]) -> HashedRows:
+        return self.read(self.meta, arrays, counts, self.table.value.shape[1] // 2, compact=False)
+
+    def write(self, arrays: Arrays, counts: NDArray[np.int64]) -> None:
+        """Replace rows that are there, and add the others in their order, once there is room for them."""
+        from kibitz.solvers.kernels.hash import move_in
+
+        key, value = arrays["key"], arrays["value"]
+        happened = np.zeros(4, np.int64)
+        if grows(self.table) and self.used + len(key) >= 2 * int(self.table.limit):  # there may be no room for all
+            more = int(np.isin(key, self.table.key[self.table.key != 0], invert=True).sum())
+            if self.used + more >= int(self.table.limit):
+                self.grow(self.used + more, counts)
+        move_in(self.table, key, value, self.full == "evict", happened)
+        counts[1:] += happened[1:]
+        if self.used >= int(self.table.limit):
+            self.grow(self.used, counts)
+
     @property
     def meta(self) -> dict[str, Any]:
         return {"capacity": self.capacity, "full": self.full}

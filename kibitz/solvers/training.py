@@ -20,6 +20,7 @@ from kibitz.solvers.machines import machine_of
 from kibitz.solvers.new_blueprints import BlueprintOptions, BlueprintRequest, new_blueprint
 from kibitz.solvers.progress import RunState, shown, warn
 from kibitz.solvers.saved_blueprints import load_blueprint
+from kibitz.solvers.shards import Sharding, continued_in_shards
 
 SAVING_SHARE = 0.1  # saving takes no more of the time than this
 
@@ -34,6 +35,8 @@ def train(
     threads: int | None = None,
     base: Blueprint | str | Path | None = None,
     part: str | int | None = None,
+    shards: int | None = None,
+    merge_every: int | None = None,
     options: BlueprintOptions | None = None,
     run: RunOptions | None = None,
 ) -> Blueprint:
@@ -46,6 +49,10 @@ def train(
     threads      default: all cores. Only one thread gives the same bytes every time
     base, part   train an expert: only a part of the game is trained, and the base plays the rest (`machine.parts`); in
                  three-player limit poker a static expert of what follows some betting, as "f" or "rcf"
+    shards       train in so many shards, each on a core of this machine or of a cluster (`kibitz.executing`). Each does
+                 `merge_every` iterations from the same rows, then what they have learned is added up; default: a round
+                 of all shards has 2% of the iterations before it. The result follows from these two numbers and the
+                 seed, whatever the number of workers
     options      memory of the table, and what only some games have: BlueprintOptions(memory="4GB")
     run          checkpoints and progress: RunOptions(checkpoint="leduc.blueprint"); the blueprint is saved there as it
                  is at the end, and with resume=True it is read from there and trained further
@@ -55,6 +62,7 @@ def train(
     run = run or RunOptions()
     out = None if run.checkpoint is None else Path(run.checkpoint)
     check_device(run.device)
+    sharding = sharding_of(shards, merge_every, threads, run.device)
     if run.resume or isinstance(game, Blueprint):
         if abstraction is not None or part is not None:
             raise SolverError("a blueprint keeps its abstraction and part when training continues: leave them out")
@@ -83,7 +91,10 @@ def train(
             if run.callback is not None:
                 run.callback(now)
 
-        stopped = continued(blueprint, keeper, iterations, seconds, threads, on_progress, device=run.device)
+        if sharding is not None:
+            stopped = continued_in_shards(blueprint, keeper, sharding, iterations, seconds, on_progress)
+        else:
+            stopped = continued(blueprint, keeper, iterations, seconds, threads, on_progress, device=run.device)
         state.seconds, state.interrupted = keeper.used(), stopped
     if stopped:
         raise Interrupted(blueprint, keeper.path, f"RunOptions({str(keeper.path)!r}, resume=True)")
@@ -98,6 +109,22 @@ def check_device(device: str) -> None:
         from kibitz.solvers.gpu import gpu
 
         gpu()
+
+
+def sharding_of(
+    shards: int | None, merge_every: int | None, threads: int | None = None, device: str = "cpu"
+) -> Sharding | None:
+    """How training is divided, if it is; refuses what does not go with that."""
+    if shards is None:
+        if merge_every is not None:
+            raise SolverError("--merge-every (merge_every=) is for training in shards: give --shards (shards=) too")
+        return None
+    if device != "cpu":
+        raise SolverError(f"shards are walked on the cores of processors: leave --shards out, or --device {device}")
+    if threads is not None:
+        raise SolverError("a shard is walked by one thread: leave --threads out; --on local:N says how many shards are "
+                          "walked at once")
+    return Sharding(shards, merge_every)
 
 
 def resumed_with(blueprint: Blueprint, base: Blueprint | str | Path | None) -> Blueprint:

@@ -151,6 +151,15 @@ def _freezable(rules: Any, base: Any, plan: Stitching, everybody: bool) -> Freez
     return _form_given(compact_form(rules)) if fits else None
 
 
+def checked_base(game: AnyGame, base: Profile) -> tuple[Profile, Any]:
+    """(the base as a profile of what is stitched on, the game or its form without a tree): the form, if the base was
+    made on one that can be frozen."""
+    rules = rules_of(game)
+    form = _freezable(rules, base, Stitching("static", "", "all"), everybody=True)
+    subject: Any = _tree(rules, tree_of) if form is None else form
+    return _checked(rules, subject, base), rules if form is None else form
+
+
 def _checked(rules: Any, subject: Any, base: Profile | Any) -> Profile:
     """The base as a profile of what is stitched on, if it is one of the game."""
     if not isinstance(base, Profile):

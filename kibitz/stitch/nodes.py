@@ -6,20 +6,23 @@ the expert's game itself, from names, and answers with probabilities; the base a
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kibitz.core.artefacts import SharedArtefact, located, made_artefact
+from kibitz.core.artefacts import SharedArtefact, files_of, located, saved_for_nodes
 from kibitz.core.errors import SolverError
 from kibitz.core.pieces import Executor, Piece
 from kibitz.forms.profile import Profile
+from kibitz.solvers.blueprint import Blueprint
+from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.stitch.columns import target_of
 from kibitz.stitch.partition import Partition
-from kibitz.stitch.targets import Expert, Solving, Stitching, Target
+from kibitz.stitch.targets import Expert, MaxInfosets, Solving, Stitching, Target
 
 BYTES = 64  # of a column of an expert's game: regrets, averages and what kernels work in
 Frozen = tuple[Any, ...]  # a plan or an abstraction as plain values that can be compared
@@ -29,26 +32,29 @@ class ExpertOrder(NamedTuple):
     """What a node needs to build a target again, as plain values."""
 
     game: str
-    base: SharedArtefact
+    base: SharedArtefact | None  # None: a dynamic strategy has none
+    trained: bool  # the base is a blueprint, and so are its experts
     plan: Frozen
     how: Frozen
 
 
 def can_spread(target: Target) -> bool:
-    """Whether the experts of a target can be solved elsewhere: static ones of a profile, of a game with a name."""
-    return target.plan.kind == "static" and bool(target.spec) and isinstance(target.base, Profile)
+    """Whether the experts of a target can be solved elsewhere: those of a game with a name."""
+    if not target.spec or target.plan.kind == "rebuilt base":
+        return False
+    return target.plan.kind == "dynamic" or isinstance(target.base, Profile | Blueprint)
 
 
 def solved_on_nodes(
     target: Target, built: Sequence[Expert], left: Sequence[int], executor: Executor
-) -> dict[int, Profile]:
+) -> dict[int, Any]:
     """Answers by expert, of those that are left; one that another run is at has none."""
     how = target.how
-    base = executor.artefact(made_artefact(f"profile-{target.base.sha256[:20]}", target.base.save))
-    order = ExpertOrder(target.spec, base, _plan(target.plan), _how(how))
+    base = None if target.plan.kind == "dynamic" else executor.artefact(saved_for_nodes(target.base))
+    order = ExpertOrder(target.spec, base, isinstance(target.base, Blueprint), _plan(target.plan), _how(how))
     pieces = [
         Piece((order, built[k].part, built[k].seats, built[k].keeps, k), cost=max(1, built[k].size),
-              memory=BYTES * _infosets(built[k]).columns, gpus=float(how.device == "gpu"))
+              cores=how.threads or 1, memory=_bytes(target, built[k]), gpus=float(how.device == "gpu"))
         for k in left
     ]  # fmt: skip
 
@@ -57,14 +63,32 @@ def solved_on_nodes(
             how.on_start(built[left[done]], left[done], len(built))
 
     told(0, len(pieces), None)
-    answers: dict[int, Profile] = {}
+    answers: dict[int, Any] = {}
     for number, answer in executor.map(expert_on_node, pieces, on_progress=told):
         if answer is not None:
             k = left[number]
-            answers[k] = Profile(_infosets(built[k]), np.array(answer[0]), answer[1])
+            answers[k] = _received(target, built[k], answer)
             if how.on_expert is not None:
                 how.on_expert(built[k], answers[k])
     return answers
+
+
+def _bytes(target: Target, expert: Expert) -> int:
+    """Memory of an expert's computation, about; that of the base is shared."""
+    if isinstance(target.base, Blueprint):
+        return 2 * target.base.nbytes
+    return BYTES * int(_infosets(expert).columns)
+
+
+def _received(target: Target, expert: Expert, answer: tuple[Any, dict[str, Any]]) -> Any:
+    """What a node answered, as this machine would have it."""
+    content, meta = answer
+    if not isinstance(target.base, Blueprint):
+        return Profile(_infosets(expert), np.array(content), meta)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in content.items():
+            np.asarray(data).tofile(Path(folder) / Path(name).name)
+        return load_blueprint(folder, game=target.base.machine)
 
 
 def _infosets(expert: Expert) -> Any:
@@ -86,6 +110,8 @@ def _how(how: Solving) -> Frozen:
 
 def _frozen(value: Any) -> Any:
     """Texts, numbers, and lists and dicts of them, as tuples; nothing else has a name that a node knows."""
+    if isinstance(value, MaxInfosets):
+        return "most", (value.infosets, value.inside)
     if isinstance(value, Mapping):
         return "dict", tuple((key, _frozen(each)) for key, each in value.items())
     if isinstance(value, list | tuple):
@@ -102,6 +128,8 @@ def _thawed(value: Any) -> Any:
     if not isinstance(value, tuple):
         return value
     kind, parts = value
+    if kind == "most":
+        return MaxInfosets(*parts)
     return {key: _thawed(each) for key, each in parts} if kind == "dict" else [_thawed(each) for each in parts]
 
 
@@ -111,14 +139,22 @@ def _target(order: ExpertOrder) -> Target:
     kind, *parts = order.plan
     solver, iterations, until, seconds, seed, start, threads, keep, device = order.how
     how = Solving(solver, iterations, until, seconds, seed, start, threads=threads, keep=keep, device=device)
-    base = Profile.load(located(order.base), mmap=True)
+    base: Any = None
+    if order.base is not None:
+        where = located(order.base)
+        base = load_blueprint(where, game=order.game) if order.trained else Profile.load(where, mmap=True)
     return target_of(order.game, base, Stitching(kind, *(_thawed(part) for part in parts)), how)
 
 
 def expert_on_node(
     order: ExpertOrder, part: int, seats: tuple[int, ...], keeps: tuple[int, ...], number: int
-) -> tuple[NDArray[np.float64], dict[str, Any]] | None:
-    """The probabilities of an expert, and what its solver says of them."""
+) -> tuple[Any, dict[str, Any]] | None:
+    """The probabilities of an expert, and what its solver says of them; of a blueprint its files."""
     target = _target(order)
-    answer = target.solve(target.expert(part, seats, keeps), number)
-    return None if answer is None else (answer.probabilities, dict(answer.meta))
+    dynamic = target.plan.kind == "dynamic"
+    answer = target.solve(target.experts()[number] if dynamic else target.expert(part, seats, keeps), number)
+    if not order.trained:
+        return None if answer is None else (answer.probabilities, dict(answer.meta))
+    with tempfile.TemporaryDirectory() as folder:
+        answer.save(Path(folder) / "expert")
+        return {name: np.array(data) for name, data in files_of(Path(folder) / "expert").items()}, {}

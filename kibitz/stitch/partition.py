@@ -23,7 +23,7 @@ from kibitz.games import game as make_game
 from kibitz.games.tree import Infosets, Tree, tree_of
 
 Ints = NDArray[np.int64]
-_CALL = re.compile(r"\s*(prefix|private)\s*\(([^()]*)\)\s*")
+_CALL = re.compile(r"\s*(prefix|private|round)\s*\(([^()]*)\)\s*")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +62,8 @@ def partition(game: Game | Tree | Form | str, source: str | Callable[[int, str],
                               begin the names of actions ("cr"), or whole names ("raise", "call.raise").
     "private(J, Q, K)"        part j: the seat's private information is the j-th (its card, its dice); private() has a
                               part for each; private(J, Q, K, round=2) only from the second round on.
+    "round(2)"                part j: the decisions of the j-th round that is named. One round leads into the next, so a
+                              partition has one of them.
     a function                (seat, infoset) -> number of the part
     """
     of: FreezableForm | TreeParts
@@ -73,12 +75,13 @@ def partition(game: Game | Tree | Form | str, source: str | Callable[[int, str],
         of = TreeParts(tree_of(rules := make_game(game)), rules, source)
     if isinstance(source, str):
         kind, words = read(source)
-        part, names = (_by_prefix if kind == "prefix" else _by_private)(of, words, source)
+        reads = {"prefix": _by_prefix, "private": _by_private, "round": _by_round}
+        part, names = reads[kind](of, words, source)
     elif callable(source):
         part = _by_function(of.infosets, source)
         names = [str(j) for j in range(1, int(part.max(initial=0)) + 1)]
     else:
-        raise SpecError("a partition is prefix(...), private(...), or a function (seat, infoset) -> part")
+        raise SpecError("a partition is prefix(...), private(...), round(...), or a function (seat, infoset) -> part")
     name = source if isinstance(source, str) else getattr(source, "__name__", "function")
     result = Partition(name, of.infosets, part, ("base", *names))
     of.check_parts(result.name, result.names, part)
@@ -88,7 +91,7 @@ def partition(game: Game | Tree | Form | str, source: str | Callable[[int, str],
 def read(source: str) -> tuple[str, list[str]]:
     match = _CALL.fullmatch(source)
     if not match:
-        raise SpecError(f"cannot read the partition {source!r}: write prefix(r, cr) or private(J, Q, K)")
+        raise SpecError(f"cannot read the partition {source!r}: write prefix(r, cr), private(J, Q, K) or round(2)")
     return match[1], [w.strip() for w in match[2].split(",") if w.strip()]
 
 
@@ -128,6 +131,17 @@ def _by_private(of: FreezableForm | TreeParts, words: list[str], source: str) ->
     if empty:
         raise SpecError(f"there is no decision in part {empty[0]!r} of {source!r}: the game has fewer rounds")
     return part, names
+
+
+def _by_round(of: FreezableForm | TreeParts, words: list[str], source: str) -> tuple[Ints, list[str]]:
+    _, _, at = of.parts_by_private()
+    rounds = {str(r): r for r in sorted(set(at.tolist()))}
+    if not words or len(set(words)) < len(words) or any(word not in rounds for word in words):
+        raise SpecError(f"{source!r} should name different rounds of {', '.join(rounds)}: round(2), for example")
+    part = np.zeros(len(at), np.int64)
+    for j, word in enumerate(words, 1):
+        part[at == rounds[word]] = j
+    return part, words
 
 
 def _from_round(words: list[str], source: str) -> int:
@@ -210,8 +224,8 @@ class TreeParts:
         private = getattr(rules, "private", None)
         if private is None:
             raise SpecError(
-                "private(...) is for games with a method private(infoset) -> (what the seat holds, round); "
-                "otherwise use a function (seat, infoset) -> part"
+                "private(...) and round(...) are for games with a method private(infoset) -> (what the seat holds, "
+                "round); otherwise use a function (seat, infoset) -> part"
             )
         seen = [private(label) for label in self.infosets.labels]
         holdings = sorted({holding for holding, _ in seen})

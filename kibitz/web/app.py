@@ -1,4 +1,4 @@
-"""The server: its routes (`Server.routes`) and their responses. /api/ returns JSON; every other address is one page."""
+"""The server: its handlers and their responses. /api/ returns JSON; every other address is one page."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ from starlette.routing import Route
 
 from kibitz import __version__
 from kibitz.core.errors import KibitzError
+from kibitz.core.pointing import PointedError
 from kibitz.web import look, runs
+from kibitz.web.errors import Busy, Missing, Stale, Wrong
 from kibitz.web.guard import MOST_BODY, RequestGuard, TooLong
-from kibitz.web.library import Library, Missing
-from kibitz.web.tables import Busy, Stale, WebTable, WebTables
+from kibitz.web.library import Library
+from kibitz.web.spot_server import SpotServer
+from kibitz.web.tables import WebTable, WebTables
 
 Answer = Callable[[Request], Awaitable[Response]]
 Message = dict[str, Any]  # the JSON object that a client sent
@@ -28,10 +31,6 @@ Handler = Callable[[Request, Message], dict[str, Any]]
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 MOST_SHOWN = 600  # characters of an error
 STATUS = {Missing: 404, Stale: 409, Busy: 503, KibitzError: 400}  # of errors that a user can correct
-
-
-class Wrong(KibitzError):
-    """The request body is not valid."""
 
 
 def files() -> dict[str, tuple[bytes, str]]:
@@ -64,8 +63,9 @@ def app_of(
     routes = [
         Route("/static/{name}", refusing(file)),
         *(Route(path, refusing(page)) for path in ("/", "/look", "/look/{rest:path}", "/play", "/play/{rest:path}",
-                                               "/runs", "/runs/{rest:path}")),
-        *server.routes(),
+                                               "/runs", "/runs/{rest:path}", "/spots", "/spots/{rest:path}")),
+        *(Route(path, refusing(in_thread(handler)), methods=[method])
+          for method, path, handler in (*server.handlers(), *SpotServer().handlers())),
     ]  # fmt: skip
     inner = Starlette(routes=routes, exception_handlers={HTTPException: _refusal, Exception: _fault})
     return RequestGuard(inner, token, port, hosts)
@@ -88,9 +88,10 @@ def _finite(value: Any) -> Any:
     return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-def refused(status: int, sentence: str) -> Response:
+def refused(status: int, sentence: str, pointed: dict[str, Any] | None = None) -> Response:
+    """pointed: the text that is wrong, and where."""
     said = " ".join(sentence.split())[:MOST_SHOWN]
-    return Response(json.dumps({"error": said}), status, media_type="application/json")
+    return Response(json.dumps({"error": said, **(pointed or {})}), status, media_type="application/json")
 
 
 def refusing(answer: Answer) -> Answer:
@@ -99,6 +100,8 @@ def refusing(answer: Answer) -> Answer:
     async def answering(request: Request) -> Response:
         try:
             return await answer(request)
+        except PointedError as error:
+            return refused(400, error.sentence, {"carets": "\n".join(error.lines)})
         except KibitzError as error:
             return refused(next(status for kind, status in STATUS.items() if isinstance(error, kind)), str(error))
         except TooLong:
@@ -125,8 +128,8 @@ class Server:
     def __init__(self, library: Library, tables: WebTables, seeds: Callable[[], int | None]) -> None:
         self.library, self.tables, self.seeds = library, tables, seeds
 
-    def routes(self) -> list[Route]:
-        every: list[tuple[str, str, Handler]] = [
+    def handlers(self) -> list[tuple[str, str, Handler]]:
+        return [
             ("GET", "/api/library", self.shelf),  # strategies, and games that can be played
             ("GET", "/api/look/{id}", self.look),  # ?step=..&with=ID&deal=N: a strategy after public steps
             ("GET", "/api/diff/{id}", self.diff),  # ?with=ID: where two strategies differ most, with NashConv of both
@@ -141,7 +144,6 @@ class Server:
             ("GET", "/api/runs/{id}", self.run),  # one of them
             ("GET", "/api/crosstable", self.crosstable),  # ?id=..&id=..: an exact round robin of saved profiles
         ]
-        return [Route(path, refusing(in_thread(handler)), methods=[method]) for method, path, handler in every]
 
     def shelf(self, request: Request, message: Message) -> dict[str, Any]:
         entries = self.library.strategies()

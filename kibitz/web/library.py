@@ -27,10 +27,11 @@ from kibitz.games import Game
 from kibitz.games import game as make_game
 from kibitz.games.machine import Machine
 from kibitz.games.trusted import recalled
+from kibitz.play.agents import SHIPPED, agents_of, shipped_for
 from kibitz.play.agents import agent as agent_of
-from kibitz.play.agents import agents_of
 from kibitz.play.table import Uniform, compiled
 from kibitz.solvers.machines import machine_of
+from kibitz.web.errors import Missing
 
 STRATEGIES = ("profile", "blueprint")
 RUNS = ("checkpoint", "tournament")
@@ -41,10 +42,13 @@ OPEN = 6  # strategies that stay in memory
 MOST_COLUMNS = 30_000_000  # of a profile whose infosets are valued
 MOST_SAID = 200  # characters of what a file says of itself
 AT_ONCE = 300_000  # the same, for one that is valued while a client waits
-# Strategies that need no file: (id, name, game, player). Those marked solved are solved on the first request.
+# Strategies that need no file of the user's: (id, name, game, player). Those marked solved are solved on the first
+# request, and those marked shipped come with kibitz.
 MADE = (
     ("made-leduc", "Leduc, solved on demand", "leduc", "solved"),
     ("made-kuhn", "Kuhn, solved on demand", "kuhn", "solved"),
+    ("shipped-limit-2", "Heads-up limit hold'em, trained", "poker(file=holdem.limit.2p)", SHIPPED),
+    ("shipped-limit-3", "Three-player limit hold'em, trained", "poker(file=holdem.limit.3p)", SHIPPED),
     ("rule-toepen", "Toepen, rule-based", "toepen", "rule"),
     ("uniform-leduc", "Leduc, uniform random", "leduc", "uniform"),
     ("uniform-rhode-island", "Rhode Island, uniform random", "rhode_island", "uniform"),
@@ -56,10 +60,6 @@ MADE = (
 )
 
 
-class Missing(KibitzError):
-    """Nothing has that id."""
-
-
 @dataclass(frozen=True)
 class Entry:
     """A strategy or run that clients can refer to."""
@@ -69,7 +69,7 @@ class Entry:
     kind: str  # a kind of artefact, the ending of a file, or "made"
     game: str = ""
     path: Path | None = field(default=None, repr=False)
-    player: str = ""  # of those that are made: solved, rule, uniform
+    player: str = ""  # of those that are made: solved, shipped, rule, uniform
     meta: dict[str, Any] = field(default_factory=dict, repr=False)
     changed: float = 0.0  # when it was last written
 
@@ -165,7 +165,8 @@ class Library:
         self.read: dict[str, tuple[Any, dict[str, Any] | None]] = {}  # runs by id, as `runs.listed` found them
         self._open: OrderedDict[str, LibraryStrategy] = OrderedDict()
         self._games: dict[str, tuple[Game, Machine | None]] = {}
-        self._made = [Entry(id, name, "made", game, player=player) for id, name, game, player in MADE]
+        built = [Entry(id, name, "made", game, player=player) for id, name, game, player in MADE]
+        self._made = [each for each in built if each.player != SHIPPED or shipped_for(each.game) is not None]
         for number, text in enumerate(games):
             self._made.append(Entry(f"own-{number}", f"{text}, uniform random", "made", text, player="uniform"))
 
@@ -270,7 +271,9 @@ class Library:
                     raise SpecError(f"{entry.game} is too large for the {entry.player} player")
                 return LibraryStrategy(entry, rules, None, Uniform())
             if entry.player != "solved":
-                return LibraryStrategy(entry, rules, machine, agent_of(entry.player, machine))
+                player = agent_of(entry.player, machine, at_once=True)
+                player = _named(player, entry.name) if entry.player == SHIPPED else player
+                return LibraryStrategy(entry, rules, machine, player)
             from kibitz.solvers.run import solve_through
 
             profile: Profile = solve_through(rules, "cfr+", until=1e-3)

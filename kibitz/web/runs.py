@@ -1,5 +1,5 @@
-"""Runs as the web interface shows them: convergence of NashConv, results of matches, convergence of tournaments, and
-saved strategies.
+"""Runs as the web interface shows them: convergence of NashConv, results of matches, convergence of tournaments, saved
+strategies, and work in pieces that runs on this machine or is sent from it.
 
 Of checkpoints and tournaments only the manifest is read. Logs of evaluations (`kibitz solve --log`) and results
 (`kibitz crosstable --json`, `kibitz match --json`, `kibitz acpc serve --log`) are read as text, after a check of their
@@ -15,6 +15,7 @@ from typing import Any
 
 from kibitz.core import store
 from kibitz.core.errors import ArtefactError, GameError, KibitzError
+from kibitz.core.progress import running
 from kibitz.evaluate.score import scored
 from kibitz.web.library import FILES, STRATEGIES, Entry, Library
 
@@ -52,7 +53,24 @@ def listed(library: Library) -> list[dict[str, Any]]:
         if read is None:
             continue
         lines.append({key: read[key] for key in ("id", "name", "kind", "game", "about", "last", "changed")})
-    return sorted(lines, key=lambda each: -each["changed"])
+    return sorted([*lines, *map(_running, running())], key=lambda each: -each["changed"])
+
+
+def _running(said: dict[str, Any]) -> dict[str, Any]:
+    """A line for work in pieces that runs now: how far it is, where, and the time left."""
+    done, of, left = (number(said.get(name)) or 0 for name in ("done", "of", "left"))
+    parts = [f"{int(done):,} of {int(of):,} pieces", f"on {str(said.get('on', ''))[:80]}"]
+    parts += [f"about {_duration(left)} left"] if left else []
+    return {
+        "id": f"running-{said['id']}", "name": str(said.get("command", ""))[:200], "kind": "pieces", "game": "",
+        "about": ", ".join(parts), "last": None, "changed": said["changed"],
+    }  # fmt: skip
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def _state(entry: Entry) -> tuple[Any, ...]:

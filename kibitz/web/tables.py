@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from kibitz.core.errors import GameError, KibitzError
+from kibitz.core.errors import GameError
 from kibitz.evaluate.match import Agent, checked, chosen, draws
 from kibitz.evaluate.score import scored
 from kibitz.games.machine import Hand
@@ -27,7 +27,8 @@ from kibitz.toepen.rules import Toepen
 from kibitz.toepen.states import NUMBERS
 from kibitz.toepen.states import events as moves_of
 from kibitz.web import look
-from kibitz.web.library import Library, LibraryStrategy, Missing
+from kibitz.web.errors import Busy, Missing, Stale
+from kibitz.web.library import Library, LibraryStrategy
 from kibitz.web.nodes import calm_words, facts_of, paid_of, rows_of
 from kibitz.web.poker import naming
 
@@ -39,14 +40,6 @@ TOP = 8  # holdings of a belief that are named
 NO_VIEW = "This game has no method `view`, so it is not known which moves the opponents can see."
 FAILED = "an opponent failed to act: leave this table and open another"
 SIZED = re.compile(r"r(\d+)")
-
-
-class Busy(KibitzError):
-    """All tables are in use."""
-
-
-class Stale(KibitzError):
-    """The request does not fit the state of the table."""
 
 
 @dataclass

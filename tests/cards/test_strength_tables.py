@@ -219,7 +219,7 @@ def test_names_of_classes():
 def fill(boards, plan, **arrays):
     figures = kernels.figures_of(arrays)
     counts = np.zeros((1326, figures.histogram.shape[1]), np.uint16)
-    kernels.fill_figures(boards, plan, figures, counts, kernels.workspace())
+    kernels.fill_figures(boards, plan, figures, counts, np.zeros(0, np.uint64), kernels.workspace())
 
 
 def test_every_hand_on_a_board_of_five():

@@ -25,12 +25,15 @@ from kibitz.solvers import SOLVERS
 from kibitz.solvers.result import Evaluation
 
 SECTIONS = {
-    "Solve": ["demo", "games", "solvers", "info", "check", "abstract", "solve", "train", "stitch"],
+    "Solve": ["demo", "games", "solvers", "info", "check", "abstract", "solve", "train", "stitch", "stitch auto"],
     "Evaluate": ["show", "evaluate", "diff", "crosstable", "match", "export", "import"],
     "Play": ["play", "ui", "acpc serve", "acpc join"],
-    "Poker": ["poker spot", "poker icm", "poker pushfold", "poker tournament", "poker phases", "poker cards"],
+    "Poker": [
+        "poker spot", "poker flops", "poker respond", "poker sizes", "poker icm", "poker pushfold", "poker tournament",
+        "poker phases", "poker cards",
+    ],
     "Research": ["sweep", "reproduce", "bench"],
-}
+}  # fmt: skip
 COMMANDS = [name for names in SECTIONS.values() for name in names]
 ALL = [" ".join(words) for words in docs.commands()]  # with groups, and commands inside of them
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
@@ -68,7 +71,7 @@ def test_help_is_whole_sentences_of_at_most_80_columns(call: Call, monkeypatch: 
     assert max(map(len, out.splitlines())) <= 80, max(out.splitlines(), key=len)
     assert not re.search(r"\w\.\.\.$", out, re.MULTILINE), "a sentence is cut"
     command: Any = get_command(app)
-    for word in name.split():
+    for word in [name] if name in command.commands else name.split():
         command = command.commands[word]
     assert re.fullmatch(r"[A-Z][^.]*\.", command.help.partition("\n\n")[0].replace("\n", " ")), "one sentence first"
     for param in command.params:

@@ -17,6 +17,7 @@ from kibitz.cli.train import TrainOrder, bytes_of, continuation
 from kibitz.core.errors import SolverError
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.saved_blueprints import load_blueprint
+from kibitz.solvers.shards import Sharding, rounds
 
 SMALL = "toepen(suits=2, ranks=3, hand=2)"
 FEW = ("--memory", "1MB", "--abstraction", "maximal", "--threads", "1")
@@ -103,6 +104,41 @@ def test_the_command_that_goes_on() -> None:
     assert continuation(order, "toepen") == "kibitz train --resume b --threads 2 --iterations 500 --device gpu"
 
 
+def test_shards_give_the_same_bytes_on_any_number_of_cores(call: Call) -> None:
+    words = ("--memory", "1MB", "--abstraction", "maximal", "--shards", "3", "--merge-every", "20")
+    one = data(call, "train", SMALL, *words, "--iterations", "1500", "--on", "local:1", "--out", "one")
+    two = data(call, "train", SMALL, *words, "--iterations", "600", "--on", "local:2", "--out", "two")
+    assert (two["shards"], two["merge_every"], two["iterations"]) == (3, 20, 600)
+    two = data(call, "train", "--resume", "two", "--shards", "3", "--merge-every", "20", "--iterations", "1500")
+    assert one["sha256"] == two["sha256"] == load_blueprint("two").sha256
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_shards_that_are_stopped_go_on_from_a_merge(tmp_path: Path, number: signal.Signals) -> None:
+    """A separate process is interrupted or killed, and what is saved is trained further."""
+    words = ("--memory", "2MB", "--abstraction", "maximal", "--shards", "2", "--merge-every", "50", "--on", "local:2")
+    first = child("train", SMALL, *words, "--iterations", "1000000000", "--out", "b", "--checkpoint-every", "0.1",
+                  cwd=tmp_path)  # fmt: skip
+    while not (tmp_path / "b" / "manifest.json").exists() and first.poll() is None:
+        time.sleep(0.01)
+    first.send_signal(number)
+    out, _ = first.communicate(timeout=PATIENCE)
+    if number == signal.SIGINT:
+        assert first.returncode == 130
+        assert out.splitlines()[-1].strip() == (
+            "kibitz train --resume b --shards 2 --merge-every 50 --on local:2 --iterations 1000000000 "
+            "--checkpoint-every 0.1"
+        )
+    at = load_blueprint(tmp_path / "b").iteration
+    assert at > 0 and at % 100 == 0
+    again = ("--shards", "2", "--merge-every", "50", "--iterations", str(at + 200), "--json")
+    out, err = child("train", "--resume", "b", *again, cwd=tmp_path).communicate(timeout=PATIENCE)
+    assert not err
+    whole = Blueprint.empty(SMALL, "maximal", 2_000_000)
+    assert list(rounds(whole, Sharding(2, 50), at + 200))
+    assert json.loads(out)["sha256"] == whole.sha256
+
+
 def test_progress_is_shown_on_a_terminal(tmp_path: Path) -> None:
     line = (
         r"training toepen: iteration [\d,]+, [\d,]+ decisions/s, [\d,]+ of 1,250,000 rows, \d+ evicted, about [\d.:]+ "
@@ -140,6 +176,11 @@ STOP = ("--iterations", "10", "--out", "new")
         (("toepen", "--full", "grow", *STOP), "evict"),
         (("toepen", "--seed", "-1", *STOP), "seed"),
         (("toepen", "--threads", "0", *STOP), "--threads"),
+        (("toepen", "--shards", "0", *STOP), "--shards 0 should be 1 or more"),
+        (("toepen", "--merge-every", "5", *STOP), "give --shards"),
+        (("toepen", "--on", "local:2", *STOP), "--on is for training in shards"),
+        (("toepen", "--shards", "2", "--threads", "2", *STOP), "leave --threads out"),
+        (("toepen", "--shards", "2", "--device", "gpu", *STOP), "leave --shards out, or --device gpu"),
         (("toepen", "--iterations", "-1", "--out", "new"), "0 or more"),
         (("toepen", "--seconds", "0", "--out", "new"), "above 0"),
         (("toepen", "--checkpoint-every", "0", *STOP), "--checkpoint-every"),

@@ -36,6 +36,8 @@ def parse(words: list[str]) -> None:
     while hasattr(command, "commands"):
         if not words or words[0].startswith("-"):
             return
+        if " ".join(words[:2]) in command.commands:  # a name of two words
+            words = [" ".join(words[:2]), *words[2:]]
         assert words[0] in command.commands, f"kibitz has no command {words[0]}"
         command, words = command.commands[words[0]], words[1:]
     if words and "--help" not in words:

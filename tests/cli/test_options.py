@@ -70,6 +70,7 @@ BASE: dict[str, list[str]] = {
     "poker phases": ["poker(file=leduc)", "--rounds", "1", "--iterations", "2", "--abstraction", "percentile(2)"],
     "evaluate": ["@profile"], "sweep": ["solve kuhn --iterations 2", "--seed", "0..1"],
     "stitch": ["leduc(ranks=2, suits=1, cap=1)", "--base", "J.Q", "--partition", "prefix(r)", "--iterations", "2"],
+    "stitch auto": ["kuhn", "--base", "JQ.K", "--iterations", "2", "--pilot", "1", "--rounds", "1", "--cuts", "1"],
     "train": ["toepen(suits=2, ranks=2, hand=2)", "--memory", "1MB", "--iterations", "1", "--threads",
     "1", "--out", "@new"],
     "crosstable": ["@profile", "@other"], "diff": ["@profile", "@other"],
@@ -84,6 +85,9 @@ BASE: dict[str, list[str]] = {
     "ui": ["@folder", "--no-open", "--port", "0"],
     "poker spot": ["--board", "2c 3c 4c 5c 7d", "--ranges", "AhAd", "KhKd", "--pot", "10", "--stacks", "10",
     "--iterations", "2"],
+    "poker flops": ["--ranges", "AA, KQs", "KK, AJs", "--pot", "10", "--stacks", "10", "--deck", "4,3", "--subset", "2",
+                    "--iterations", "2"],
+    "poker respond": ["@profile", "--deals", "2"], "poker sizes": ["@profile", "--deals", "2"],
     "poker pushfold": ["--stacks", "10,10"], "poker tournament": ["tournament(players=2, chips=1800)"],
 }  # fmt: skip
 
@@ -107,7 +111,7 @@ def lines() -> Iterator[tuple[str, list[str]]]:
     """(what is tried, the command line)."""
     paths = [
         "@folder", "@fifo", "@file", "@profile", "@deep", "@endless", "@link", "/dev/null", "/dev/zero", "/dev/full",
-        "/nowhere/at/all", ".", "..", "/", "a" * 300, "@file/x", "~", "@fifo.jsonl", "@fifo.png", "@fifo.csv",
+        "/proc/nowhere/at/all", ".", "..", "/", "a" * 300, "@file/x", "~", "@fifo.jsonl", "@fifo.png", "@fifo.csv",
     ]  # fmt: skip
     for name, command in commands().items():
         base = BASE[name]

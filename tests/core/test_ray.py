@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -14,6 +17,8 @@ from ray_nodes import HERE, cluster_of, three_nodes
 ray = pytest.importorskip("ray")
 __all__ = ["three_nodes"]
 
+import kibitz  # noqa: E402
+from kibitz.cards import recipes, tables  # noqa: E402
 from kibitz.core import ray_pool, store  # noqa: E402
 from kibitz.core.artefacts import SharedArtefact  # noqa: E402
 from kibitz.core.errors import SolverError  # noqa: E402
@@ -39,6 +44,59 @@ def test_pieces_of_a_node_share_one_copy(tmp_path):
     assert {total for total, *_ in answers} == {4e6} and len({pid for _, pid, *_ in answers}) == 8
     assert all(resident > 31e6 for *_, resident, _ in answers)
     assert sum(share for *_, share in answers) < 2 * 32e6  # eight copies are 256e6; they do not look at one moment
+
+
+def test_a_table_is_not_begun_where_its_memory_is_not_free(tmp_path, monkeypatch):
+    """A node with a core and little memory: refused with sizes, before anything is sent."""
+    monkeypatch.setattr(tables, "home", lambda: tmp_path)
+    with cluster_of(1, num_cpus=2, memory=60 << 20) as cluster, executing(cluster.address) as pool:
+        with pytest.raises(SolverError, match=r"needs 1 core, 0\.\d+ GB of memory, and no node has that at once; the "
+                                              r"most of any node are 2 cores, 0\.06 GB of memory"):  # fmt: skip
+            tables.build(recipes.recipe("turn-histogram-50"), tell=lambda *told: None)
+        # Two that fit one by one do not run side by side there.
+        began, half = time.monotonic(), Piece((3, 1.0), memory=40 << 20)
+        assert sorted(pool.map(work.slow_square, [half, half])) == [(0, 9), (1, 9)]
+        assert time.monotonic() - began > 2.0
+
+
+DRIVER = """
+import sys
+from kibitz.core.errors import SolverError
+from kibitz.core.executor import executing
+from kibitz.core.pieces import Piece
+
+with executing(sys.argv[1]) as pool:
+    try:
+        print(list(pool.map(abs, [Piece((-3,))])))
+    except SolverError as error:
+        print(error)
+"""
+
+
+@pytest.mark.slow
+def test_a_node_with_another_version_is_refused(tmp_path, monkeypatch):
+    """Two copies of kibitz. Workers take over the paths of whoever sends pieces, so both are found in the folder that
+    a process runs in: in that of the node lies one that says it is version 9.9.9."""
+    source, (here, there) = Path(kibitz.__file__).parent, (tmp_path / name for name in ("here", "there"))
+    here.mkdir()
+    (here / "kibitz").symlink_to(source)
+    shutil.copytree(source, there / "kibitz", ignore=shutil.ignore_patterns("__pycache__"))
+    init = there / "kibitz" / "__init__.py"
+    init.write_text(init.read_text().replace(f'"{kibitz.__version__}"', '"9.9.9"'))
+    environment = {**os.environ, "PYTHONPATH": "/proc/self/cwd"}
+    with cluster_of(1, num_cpus=0) as cluster:
+        said = []
+        for folder in (there, here):
+            monkeypatch.chdir(folder)
+            monkeypatch.setenv("PYTHONPATH", "/proc/self/cwd")
+            node = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
+            cluster.wait_for_nodes()
+            call = [sys.executable, "-c", DRIVER, cluster.address]
+            run = subprocess.run(call, cwd=here, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+            said.append(run.stdout)
+            cluster.remove_node(node)
+    assert "has kibitz 9.9.9 (sources " in said[0] and f"and this machine kibitz {kibitz.__version__} (" in said[0]
+    assert "install the same on all nodes" in said[0] and said[1] == "[(0, 3)]\n"
 
 
 @pytest.mark.slow

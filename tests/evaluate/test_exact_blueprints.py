@@ -24,8 +24,10 @@ from kibitz.forms.strategy import probabilities_of
 from kibitz.games.tree import tree_of
 from kibitz.play.agents import blueprint_agent
 from kibitz.play.lower_bound import LowerBound
-from kibitz.poker.blueprints.exact import by_suits, on_form
+from kibitz.poker.blueprints.exact import by_suits, in_buckets, on_form
 from kibitz.poker.blueprints.placed_rows import placed_blueprint
+from kibitz.poker.bucketed.build import bucket_form
+from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.exact.form import poker_form
 from kibitz.poker.rules.rows import RowPlan
 from kibitz.poker.rules.rules import Poker
@@ -154,6 +156,22 @@ def test_all_boards_are_gone_through_for_blueprints_within_buckets(name: str) ->
         found, expected = measured(rules(name), blueprint), on_tree(blueprint)
         np.testing.assert_allclose(found.best, expected.best, rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(found.value, expected.value, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("iterations", [0, 30, 3000])
+def test_an_abstract_game_says_what_the_real_one_says(iterations: int) -> None:
+    """Both players see buckets, so payoffs are those of the real game; a best response sees less, so it gains less."""
+    rules: Any = kibitz.game("rhode_island(ranks=4)")
+    form = bucket_form(rules, hand_buckets(rules.definition, "percentile(2)"))
+    blueprint = Blueprint.empty(rules, "percentile(2)", 4_000_000, seed=1)
+    blueprint.train(iterations=iterations)
+    real, profile = laid_out(blueprint)
+    exact, within = real.measure(profile.probabilities), form.measure(in_buckets(blueprint, form).probabilities)
+    np.testing.assert_allclose(within.value, exact.value, atol=1e-9)
+    assert 0 < within.nash_conv < exact.nash_conv
+    other = bucket_form(rules, hand_buckets(rules.definition, "percentile(3)"))
+    with pytest.raises(GameError, match="other buckets"):
+        in_buckets(blueprint, other)
 
 
 def test_an_expert_alone_is_no_strategy() -> None:

@@ -59,7 +59,7 @@ def test_names_of_players(blueprint):
     assert agent(f"search({blueprint}, iterations=3)", SMALL).limit["iterations"] == 3
     assert agent(f'search("{blueprint}", iterations=3)', SMALL).trick == 0
     assert agent(f"exploit({blueprint}, bound=0.3, over=range)", SMALL).bound == 0.3
-    assert set(AGENTS) == {"uniform", "rule", "always-call", "PATH", "search(PATH, seconds=1)"}
+    assert set(AGENTS) == {"uniform", "rule", "always-call", "shipped", "PATH", "search(PATH, seconds=1)"}
 
 
 def test_what_is_in_the_brackets():

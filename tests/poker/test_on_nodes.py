@@ -10,14 +10,18 @@ import threading
 import numpy as np
 import pytest
 import ray_nodes
-from bucketed import random_buckets, rules
+from bucketed import HOLDEM, random_buckets, rules
 from pieces_of_tests import slow_table
 from ray_nodes import cluster_of, kills, three_nodes, until
 from test_sweep import random_profile
 
+from kibitz.bench.bench_gpu_boards import made_up_buckets
+from kibitz.bench.bench_gpu_whole import random_strategy
 from kibitz.cards import recipes, tables
 from kibitz.core.executor import executing
 from kibitz.poker.bucketed.weights import recipe_of
+from kibitz.poker.rules import acpc
+from kibitz.poker.rules.rules import Poker
 from kibitz.poker.whole.strategy import always
 from kibitz.poker.whole.walk import BEST, PLAYED, Sweep
 
@@ -98,6 +102,25 @@ def test_workers_killed_in_the_middle(made, three_nodes, what):
     with kills(three_nodes.name) as killed:
         assert made(recipe, "ray") == expected
     assert killed
+
+
+MORE = acpc.parse(HOLDEM.format(rounds=4, suits=3, ranks=6, board="0 3 1 1", bets="10 10 20 20", ones="1 1 1"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["sweep", "weights"])
+def test_ten_kills(made, three_nodes, what):
+    """Of workers at 166 pieces, one after the other at random: the bytes of local, of local:2 and of quiet nodes."""
+    poker = Poker(MORE)
+    buckets = made_up_buckets(MORE, (4,) * 4)
+    strategies = tuple(random_strategy(poker.betting, buckets, seed) for seed in (1, 2))
+    recipe = recipe_of(buckets) if what == "weights" else Sweep(poker, strategies).recipe((0, 1), BEST)
+    assert recipe.pieces == 166
+    expected = made(recipe, "local")
+    assert made(recipe, "local:2") == expected
+    with kills(three_nodes.name, 10, 0.5) as killed:
+        assert made(recipe, "ray") == expected
+    assert len(killed) == len(set(killed)) == 10
 
 
 DRIVER = """

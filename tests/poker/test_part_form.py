@@ -233,3 +233,19 @@ def test_experts_of_large_games_are_solved_over_all_boards(tmp_path, monkeypatch
         assert form.measure(answer.probabilities).nash_conv <= 0.5 or answer.meta["iterations"] == 400
     with pytest.raises(SolverError, match="dcfr"):
         static(RHODE, base, "prefix(r)", seats, INSIDE[RHODE], solver="pcs", until=0.5)
+
+
+def test_forms_of_the_same_buckets_share_their_weights():
+    """Copies of the weights in single precision are the largest arrays of a solver: experts of one list of buckets have
+    them once."""
+    rules = rules_of(TINY)
+    layout = bucket_form(rules, hand_buckets(rules.definition, BASE[TINY]))
+    meta = {"game": rules.spec, "tree": layout.tree_digest, "abstraction": layout.abstraction}
+    base = Profile(layout.infosets, random_probabilities(viewed(layout), 5), meta)
+    views = [each.game for each in experts(rules, base, "prefix(r, cr)", "all", INSIDE[TINY], solver="pcs")]
+    first, second = (PartForm(each) for each in views)
+    single = [of.weights.within(of.device, np.float32) for of in (first, second)]
+    shared = [a is b for a, b in zip(single[0][0], single[1][0], strict=False)]
+    assert any(shared) and single[0][0][-1].dtype == np.float32
+    assert first.weights.within(first.device, np.float32)[1][-1] is single[0][1][-1]
+    assert first.passes.meets[-1] is first.weights.meets[-1]  # in double precision they are no copies

@@ -109,7 +109,7 @@ def test_other_mistakes(change, words):
 
 
 def test_files_that_are_no_spots(tmp_path):
-    for name, text, words in [("a.txt", "", "toml or .json"), ("a.toml", "x", "Expected|expected|key"),
+    for name, text, words in [("a.txt", "", "a.txt"), ("a.toml", "x", "Expected|expected|key"),
                               ("b.toml", "pots = 1", "did you mean 'pot'"), ("c.json", "[]", "a table"),
                               ("d.json", "{}", "board is missing"), ("e.json", "[" * 100_000, "e.json")]:  # fmt: skip
         (tmp_path / name).write_text(text)
@@ -123,19 +123,22 @@ def test_dead_money_is_in_the_pot():
 
 
 @pytest.mark.parametrize("cards", [5, 4])
-def test_a_saved_solution_is_the_same(tmp_path, cards):
-    answer = solve_spot(small(cards), iterations=20, threads=1)
+@pytest.mark.parametrize("locks", [[], ["check: check = 30%"]], ids=["merged", "all hands"])
+def test_a_saved_solution_is_the_same(tmp_path, cards, locks):
+    answer = solve_spot(small(cards), iterations=20, threads=1, locks=locks)
     save_spot(answer, tmp_path / "a.spot")
     again = load_spot(tmp_path / "a.spot")
     assert again.iterations == 20 and again.exploitability == pytest.approx(answer.exploitability)
     assert np.array_equal(again.spot.ranges, answer.spot.ranges)
     for line in answer.lines():
         before, after = answer.at(line), again.at(line)
-        assert after.strategy == pytest.approx(before.strategy, abs=1e-4)
+        inside = before.ranges[max(before.turn, 0)] > 0
+        assert after.strategy[:, inside] == pytest.approx(before.strategy[:, inside], abs=1e-3)
     assert again.at().mean_values == pytest.approx(answer.at().mean_values, abs=1e-2)
     save_spot(again, tmp_path / "a.spot")  # over itself
     files = sum(path.stat().st_size for path in (tmp_path / "a.spot").iterdir())
-    assert files < 3 * answer.solved.packed()["average"].nbytes + 40_000
+    assert files < 40_000 + 2 * sum(array.nbytes for array in answer.solved.packed().values())
+    assert all(array.dtype == np.uint16 for array in answer.solved.packed().values())
 
 
 def test_damaged_solutions_are_refused(tmp_path):

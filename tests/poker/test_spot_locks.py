@@ -38,7 +38,8 @@ def test_against_a_locked_player_the_solution_is_the_exact_best_response(cards, 
     assert answer.gains.best[seat] == pytest.approx(answer.gains.value[seat], abs=1e-9)  # it can change nothing
     for line in rough.lines():
         if rough.at(line).turn == seat:
-            assert answer.at(line).strategy == pytest.approx(rough.at(line).strategy, abs=1e-6)
+            inside = rough.at(line).ranges[seat] > 0
+            assert answer.at(line).strategy[:, inside] == pytest.approx(rough.at(line).strategy[:, inside], abs=1e-6)
 
 
 def test_a_locked_node_stays_and_the_others_answer_it():

@@ -41,6 +41,16 @@ def test_a_stitched_strategy(base, tmp_path, three_nodes):
     assert killed
 
 
+@pytest.mark.slow
+def test_ten_kills_of_experts(base, tmp_path, three_nodes):
+    parts = {"iterations": 3000, "solver": "cfr+"}
+    expected = stitched("local", base, tmp_path, **parts)
+    assert stitched("local:2", base, tmp_path, **parts) == expected
+    with kills(three_nodes.name, 10, 0.5) as killed:
+        assert stitched(three_nodes, base, tmp_path, **parts) == expected
+    assert len(killed) == len(set(killed)) == 10
+
+
 def test_experts_on_a_form_and_from_random_starts(base, tmp_path, three_nodes):
     how = {"seats": "all", "start": "random", "seed": 5}
     assert stitched("local", base, tmp_path, **how) == stitched(three_nodes, base, tmp_path, **how)
@@ -80,6 +90,21 @@ def test_a_match(base, tmp_path, three_nodes, monkeypatch):
         assert play(three_nodes, base) == expected
         assert play(three_nodes, tmp_path / "base.profile") == expected
     assert killed
+
+
+@pytest.mark.slow
+def test_ten_kills_of_a_match(base, three_nodes, monkeypatch):
+    monkeypatch.setattr("kibitz.play.blocks.BLOCK", 20_000)
+
+    def play(on):
+        with executing(on):
+            return kibitz.match("leduc", base, "uniform", deals=4_000_000, seed=4).scores
+
+    expected = play("local")
+    assert play("local:2") == expected
+    with kills(three_nodes.name, 10, 0.5) as killed:
+        assert play(three_nodes) == expected
+    assert len(killed) == len(set(killed)) == 10
 
 
 def test_a_match_that_is_decided_early(base, three_nodes, monkeypatch):

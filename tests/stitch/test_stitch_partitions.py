@@ -211,7 +211,7 @@ def test_condition_two_names_the_infoset_that_is_cut():
         (LEDUC, "private(J, round=3)", "there is no decision in part 'J'"),
         ("goofspiel(num_cards=3)", "private()", r"games with a method private\(infoset\)"),
         (long_game(), "private(x)", r"use a function \(seat, infoset\) -> part"),
-        (LEDUC, 5, r"a partition is prefix\(...\), private\(...\), or a function"),
+        (LEDUC, 5, r"a partition is prefix\(...\), private\(...\), round\(...\), or a function"),
         (LEDUC, None, "a partition is prefix"),
         (LEDUC, lambda seat, infoset: -1, "gives -1 for infoset 'Js:': use 0, 1, 2"),
         (LEDUC, lambda seat, infoset: "1", "gives '1' for infoset 'Js:'"),

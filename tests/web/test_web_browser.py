@@ -368,3 +368,44 @@ def test_nothing_without_the_token(chromium, site):
     page = context.new_page()
     assert page.goto(site).status == 403 and "kibitz ui" in page.inner_text("body")
     context.close()
+
+
+def test_spots(visit):
+    """From the form to an answer and a hand: a range is painted, a mistake is pointed at, a spot is solved."""
+    page = visit.go("/spots")
+    field = page.get_by_label("Out of position (OOP) range", exact=True)
+    field.fill("AA, ZZ")
+    page.locator(".carets", has_text="^").first.wait_for()
+    field.fill("AA, KK")
+    first = page.locator(".editor").first
+    first.locator('[data-name="AA"][aria-pressed="true"]').wait_for()
+    first.locator('[data-name="QJs"]').click()
+    assert field.input_value() == "KK+, QJs"
+    first.locator('[data-name="QJs"]').focus()
+    page.keyboard.press(" ")
+    assert field.input_value() == "KK+"
+    for name in ("6c", "2d"):
+        page.locator(f'.boardpick [data-name="{name}"]').click()
+    page.get_by_role("button", name="Solve").click()
+    page.locator(".strategy .cell").first.wait_for()
+    id = page.url.rpartition("/")[2].partition("?")[0]
+    page.locator('.strategy [data-name="AA"]').hover()
+    page.locator(".hands tbody tr").first.wait_for()
+    assert page.locator(".hands tbody tr").count() == 6
+    page.get_by_role("button", name="EV", exact=True).click()
+    page.locator(".strategy .heat").wait_for()
+    page.locator(".action", has_text="check").click()
+    page.locator("h1", has_text="IP to act").wait_for()
+    answer = visit.data(f"spots/{id}/node?line=check")
+    assert page.locator(".action").count() == len(answer["actions"])
+    page.get_by_role("link", name="play this spot").click()
+    page.locator(".drill").wait_for()
+    while page.locator(".move").count():
+        before = page.locator(".drill").inner_text()
+        page.keyboard.press("1")
+        page.wait_for_function("(before) => document.querySelector('.drill').innerText !== before", arg=before)
+    page.locator(".choice, .hint", has_text="decision").first.wait_for()
+    page.keyboard.press("n")
+    page.locator(".score", has_text="1").wait_for()
+    visit.wrong = [each for each in visit.wrong if "400" not in each]  # the mistake in a range
+    visit.check()

@@ -254,9 +254,10 @@ def ahead_of(hand, space):
 
 
 @kernel
-def fill_figures(boards, plan, figures, counts, space):
+def fill_figures(boards, plan, figures, counts, rows, space):
     """Figures by number of each hand on some boards of three to five cards: its histogram if that has bins, else
-    the rest. boards: uint8[n, k]; counts: uint16[1326, bins], to work in."""
+    the rest. boards: uint8[n, k]; counts: uint16[1326, bins], to work in. With rows, uint64[n x hands], figures are one
+    after the other instead, and rows are their numbers."""
     ahead, wins, ties, squares, histogram = figures
     bins, left, sums = U64(histogram.shape[1]), 5 - boards.shape[1], space.sums
     if bins:
@@ -283,6 +284,10 @@ def fill_figures(boards, plan, figures, counts, space):
         for k in range(hands):
             hand = space.hands[k]
             at = space.index[hand]
+            if len(rows):
+                place = U64(n) * hands + k
+                rows[place] = at
+                at = place
             for b in range(bins):
                 histogram[at, b] = counts[hand, b]
             if not bins:

@@ -6,6 +6,7 @@ too large for a form is evaluated board by board (`kibitz.poker.whole`), by the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from kibitz.forms.choice import needs_tree
 from kibitz.forms.profile import Profile
 from kibitz.forms.protocol import Form
 from kibitz.poker.blueprints.placed_rows import is_placed, layout_of
+from kibitz.poker.bucketed.form import BucketForm
 from kibitz.poker.buckets.buckets import hand_buckets, is_bucket_name
 from kibitz.poker.buckets.hand_buckets import HandBuckets
 from kibitz.poker.exact.deal import deal
@@ -99,9 +101,7 @@ class BettingRows:
 
     def _place(self, node: int) -> int:
         """The place of a node where rows lie by place."""
-        word = self._word(node)
-        instance, local = word >> HALF, word & ((1 << HALF) - 1)
-        return int(self.machine.betting.early) + instance - 1 if instance else local
+        return int(self.machine.betting.place(self._word(node)))
 
     def keys(self, node: int, seen: Ints | Words) -> Words:
         """The keys of rows at a node. seen: buckets, or what is seen of the cards where there are none."""
@@ -129,17 +129,35 @@ class BettingRows:
 def on_form(blueprint: Blueprint, form: PokerForm) -> Profile:
     """What a blueprint plays at each infoset of a poker form."""
     rows = BettingRows(blueprint, form.betting)
-    infosets: Any = form.infosets
-    node, of_class = infosets.order()
     seen = [[_seen(rows.machine, voice, level, cards) for level, cards in enumerate(form.cards.rounds)]
             for voice in rows.voices]  # fmt: skip
+    return _filled(rows, blueprint, form, lambda node, of_class: seen[rows.of_node[node]][_round(rows, node)][of_class])
+
+
+def in_buckets(blueprint: Blueprint, form: BucketForm) -> Profile:
+    """What a blueprint plays in the abstract game of its buckets, where it can be measured without the error that the
+    buckets themselves make."""
+    rows = BettingRows(blueprint, form.betting)
+    buckets = rows.voices[0].buckets
+    if len(rows.voices) != 1 or buckets is None or buckets.digest != form.buckets_digest:
+        raise GameError("the blueprint was trained in other buckets than those of the abstract game")
+    return _filled(rows, blueprint, form, lambda node, bucket: bucket)
+
+
+def _round(rows: BettingRows, node: int) -> int:
+    return int(rows.betting.round[node])
+
+
+def _filled(rows: BettingRows, blueprint: Blueprint, form: Any, seen: Callable[[int, Ints], Any]) -> Profile:
+    """The profile of a form. seen: (betting node, classes of hands) -> what rows are found by."""
+    infosets = form.infosets
+    node, of_class = infosets.order()
     probabilities = np.zeros(int(infosets.first[-1]))
     order = np.argsort(node, kind="stable")
     starts = np.searchsorted(node[order], rows.deciding)
     for at, end, one in zip(starts, np.append(starts[1:], len(order)), rows.deciding.tolist(), strict=True):
         here = order[at:end]
-        known = seen[rows.of_node[one]][int(form.betting.round[one])]
-        of_node = rows.rows(one, known[of_class[here]])
+        of_node = rows.rows(one, seen(one, of_class[here]))
         probabilities[infosets.first[here][:, None] + np.arange(of_node.shape[1])] = of_node
     meta = {
         "game": form.spec, "tree": form.tree_digest, "solver": "blueprint", "abstraction": blueprint.abstraction,

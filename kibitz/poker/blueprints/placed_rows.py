@@ -26,7 +26,7 @@ from kibitz.core.errors import GameError, SolverError
 from kibitz.core.resources import free_memory
 from kibitz.games.machine import Machine, RowKeys
 from kibitz.games.trusted import same_game
-from kibitz.poker.rules.rows import RowLayout, RowPlan, data_of, rows_from
+from kibitz.poker.rules.rows import NONE, RowLayout, RowPlan, data_of, rows_from
 from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.saved_blueprints import training_numbers
@@ -82,7 +82,8 @@ class PlacedRows(Store):
         from kibitz.solvers.kernels.columns import to_bytes
 
         out = np.zeros(self.layout.columns, np.uint8)
-        to_bytes(self.machine.game.node, *blocks_of(self.layout), self.layout.column, self.table, greedy,
+        own = np.where(self.layout.first[:, None], self.layout.column, NONE)  # rows that places share are written once
+        to_bytes(self.machine.game.node, *blocks_of(self.layout), own, self.table, greedy,
                  np.zeros(self.machine.actions), out)  # fmt: skip
         return out
 
@@ -94,6 +95,14 @@ class PlacedRows(Store):
     def arrays(self) -> dict[str, NDArray[Any]]:
         table = self.table
         return {"regret": table.regret, "average": table.average} if self.trainable else {"share": table.share}
+
+    def renewed(self, arrays: dict[str, NDArray[Any]], counts: NDArray[np.int64]) -> PlacedRows:
+        low = int(self.table.low) if self.trainable else 0
+        table = _columns(np.array(arrays["regret"]), np.array(arrays["average"]), low)
+        return PlacedRows(self.layout, table, self.machine, self.sampling, self.prune)
+
+    def write(self, arrays: dict[str, NDArray[Any]], counts: NDArray[np.int64]) -> None:
+        self.table.regret[...], self.table.average[...] = arrays["regret"], arrays["average"]
 
     @property
     def meta(self) -> dict[str, Any]:

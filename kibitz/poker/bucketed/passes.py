@@ -31,8 +31,7 @@ class Passes:
         self.layout, self.device, self.dtype = layout, device, np.dtype(dtype)
         xp = device.xp
         self.xp = xp
-        self.meets = [xp.asarray(of, dtype) for of in weights.meets]
-        self.wins = [xp.asarray(of, dtype) for of in weights.wins]
+        self.meets, self.wins = weights.within(device, dtype)
         self.up = [xp.asarray(of) for of in layout.parents]
         self.first = [xp.asarray(of) for of in layout.firsts]
         self._stakes: dict[tuple[int, str], Any] = {}

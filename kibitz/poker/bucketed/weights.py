@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
 
@@ -30,8 +30,10 @@ from kibitz.poker.bucketed.device import Device
 from kibitz.poker.buckets.hand_buckets import HandBuckets
 
 Ints = NDArray[np.int64]
+Matrices = tuple[tuple[Any, ...], tuple[Any, ...]]  # by round
 
 VERSION = 2
+HAND_BYTES = 40  # of a hand on a board of a piece: its bucket, place and strength, and copies while they are sorted
 LOCKS = 16  # bands of rows that threads add to one at a time
 # Of a core of Neoverse-N1: a hand on a board, and a pair of buckets that occur on it. A board of hold'em with n buckets
 # has about hands * (1 - exp(-n / (SPREAD * hands))) different ones.
@@ -44,6 +46,18 @@ class JointWeights:
 
     meets: tuple[Any, ...]  # [C, C]  that the seats hold this pair; symmetric, sums to 1
     wins: tuple[Any, ...]  # [C, C]  that one holds this pair and wins, less that one loses; antisymmetric
+    _copies: dict[str, Matrices] = field(default_factory=dict, init=False, repr=False)
+
+    def within(self, device: Device, dtype: Any) -> Matrices:
+        """(meets, wins) in a precision, on a device. All forms of the same buckets share them: they are the largest
+        arrays of a solver."""
+        key = f"{device.name} {np.dtype(dtype).str}"
+        if key not in self._copies:
+            xp = device.xp
+            self._copies[key] = (
+                tuple(xp.asarray(of, dtype) for of in self.meets), tuple(xp.asarray(of, dtype) for of in self.wins),
+            )  # fmt: skip
+        return self._copies[key]
 
 
 def joint_weights(buckets: HandBuckets, tell: Tell | None = None, device: str = "cpu") -> JointWeights:
@@ -70,7 +84,8 @@ def recipe_of(buckets: HandBuckets) -> Recipe:
     arrays = dict.fromkeys(("meets", "wins"), ("<i8", (count, count)))
     about = f"how often the seats hold each pair of buckets of {buckets.name}"
     pieces = len(shards_of(buckets.boards))
-    far = NodePieces(counted_piece, lambda executor: (shared_buckets(executor, buckets),), _spread)
+    far = NodePieces(counted_piece, lambda executor: (shared_buckets(executor, buckets),), _spread,
+                     partial(_piece_bytes, buckets))  # fmt: skip
     return Recipe(f"weights-{buckets.digest[:20]}", about, VERSION, arrays, pieces, partial(_pieces, buckets), work,
                   far=far)  # fmt: skip
 
@@ -124,6 +139,17 @@ def shared_buckets(executor: Executor, buckets: HandBuckets) -> SharedArtefact:
 def opened_buckets(named: SharedArtefact) -> HandBuckets:
     """Buckets that a piece names."""
     return HandBuckets.load(located(named))
+
+
+def _piece_bytes(buckets: HandBuckets) -> int:
+    """Memory of the largest piece, at most, about: the buckets, those that occur, and counts of their pairs, twice
+    while they are sent."""
+    last = len(buckets.rounds) - 1
+    count, hands = buckets.rounds[last].count, buckets.boards.hands(last, buckets.hole)
+    boards = max(shard[last].stop - shard[last].start for shard in shards_of(buckets.boards))
+    used = min(count, boards * hands)
+    tables = sum(0 if of.table is None else of.table.nbytes for of in buckets.rounds)
+    return tables + 4 * 8 * used**2 + boards * hands * HAND_BYTES + 12 * count
 
 
 def counted_piece(named: SharedArtefact, piece: int) -> tuple[Ints, NDArray[Any], NDArray[Any]]:

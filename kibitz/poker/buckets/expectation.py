@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.strengths import METRICS, HandStrengths, Heard, Tell, each, heard_as
+from kibitz.cards.strengths import METRICS, HandStrengths, Heard, Tell, each_call, heard_as
 from kibitz.core.errors import SpecError
 from kibitz.poker.buckets.cuts import Points, cut_round, tabled
 from kibitz.poker.buckets.hand_buckets import RoundBuckets
@@ -87,16 +87,12 @@ def line_groups(points: Points, x: Floats, budget: int) -> list[Ints]:
     total = float(points.weight.sum())
     lines = [_line(x[points.first[p] : points.first[p + 1]], points.of(p)[1] / total) for p in range(points.parents)]
 
-    def measure(p: int) -> Floats:
-        values, weights, _ = lines[p]
-        return line_errors(values, weights, most_children(points.parents, budget, len(values)))
-
-    def cut(p: int) -> Ints:
-        values, weights, step = lines[p]
-        return line_clusters(values, weights, int(chosen[p]))[step]
-
-    chosen = allocate(each(measure, points.parents), budget)
-    return each(cut, points.parents)
+    most = [most_children(points.parents, budget, len(values)) for values, _, _ in lines]
+    errors = each_call(line_errors, [(values, weights, most[p]) for p, (values, weights, _) in enumerate(lines)])
+    chosen = allocate(errors, budget)
+    counts = [int(count) for count in chosen]
+    groups = each_call(line_clusters, [(values, weights, counts[p]) for p, (values, weights, _) in enumerate(lines)])
+    return [of_parent[step] for of_parent, (_, _, step) in zip(groups, lines, strict=True)]
 
 
 def allocate(errors: list[Floats], budget: int) -> Ints:

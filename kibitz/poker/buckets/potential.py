@@ -39,7 +39,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.strengths import HandStrengths, Tell, each, heard_as, run
+from kibitz.cards.strengths import HandStrengths, Tell, each, each_call, heard_as, run
 from kibitz.core import store
 from kibitz.core.errors import ArtefactError
 from kibitz.poker.buckets.cuts import context_of, number_type, points_in_histogram, whole_parents, with_classes
@@ -178,26 +178,17 @@ def _round(
     samples = _samples(hands, level, futures, parents, setting)
     share = np.array([weight.sum() for _, weight in samples])
 
-    def measure(p: int) -> Floats:
-        points, weight = samples[p]
-        most = max(1, min(wanted, len(points)))
-        salt = _salt(setting.seed, level, p)
-        distances = np.full(most, np.nan)
-        for k in _ladder(most):
-            distances[k - 1] = _clustered(points, weight, k, setting, salt)[0]
-        tried = np.flatnonzero(~np.isnan(distances))
-        return np.asarray(np.interp(np.arange(most), tried, distances[tried]) / share.sum())
-
+    salts = [_salt(setting.seed, level, p) for p in range(parents)]
     if setting.recall or not level:
-        chosen = allocate(each(measure, parents, heard_as(tell, f"round {level}: clusters of each parent")), budget)
+        heard = heard_as(tell, f"round {level}: clusters of each parent")
+        calls = [(*samples[p], wanted, setting, salts[p]) for p in range(parents)]
+        chosen = allocate([each / share.sum() for each in each_call(_distances, calls, heard)], budget)
     else:  # nobody to share with
         chosen = np.array([min(budget, len(samples[0][0]))])
 
-    def centre(p: int) -> NDArray[np.float32]:
-        unsorted = _clustered(*samples[p], int(chosen[p]), setting, _salt(setting.seed, level, p))[1]
-        return _sorted(unsorted, futures, p, setting)[0]
-
-    centres = each(centre, parents, heard_as(tell, f"round {level}: centres"))
+    clusters = [(*samples[p], int(chosen[p]), setting, salts[p]) for p in range(parents)]
+    unsorted = each_call(_clustered, clusters, heard_as(tell, f"round {level}: centres"))
+    centres = [_sorted(unsorted[p][1], futures, p, setting)[0] for p in range(parents)]
     local, error = _assigned(hands, level, futures, centres, setting, number_type(int(chosen.max())))
     first = np.concatenate(([0], np.cumsum([len(each) for each in centres])))
     table = first[context] + local
@@ -340,6 +331,18 @@ def _salt(seed: int, level: int, parent: int) -> int:
     return ((seed * 1_000_003 + level) * 1_000_003 + parent) & ((1 << 64) - 1)
 
 
+def _distances(
+    points: NDArray[np.float32], weight: Floats, wanted: int, setting: Clustering, salt: int
+) -> Floats:
+    """The sums of distances for 1, 2, ... clusters: of some numbers by k-means, between them on a line."""
+    most = max(1, min(wanted, len(points)))
+    distances = np.full(most, np.nan)
+    for k in _ladder(most):
+        distances[k - 1] = _clustered(points, weight, k, setting, salt)[0]
+    tried = np.flatnonzero(~np.isnan(distances))
+    return np.asarray(np.interp(np.arange(most), tried, distances[tried]))
+
+
 def _clustered(
     points: NDArray[np.float32], weight: Floats, count: int, setting: Clustering, salt: int
 ) -> tuple[float, NDArray[np.float32]]:
@@ -404,13 +407,13 @@ def _inner(
     samples = _samples(hands, level, futures, parents, setting)
     strength = np.full((parents, setting.inner), -1.0)
 
-    def centre(p: int) -> NDArray[np.float32]:
-        unsorted = _clustered(*samples[p], setting.inner, setting, _salt(setting.seed, level + 1000, p))[1]
-        centres, strong = _sorted(unsorted, futures, p, setting)
+    salts = [_salt(setting.seed, level + 1000, p) for p in range(parents)]
+    unsorted = each_call(_clustered, [(*samples[p], setting.inner, setting, salts[p]) for p in range(parents)])
+    centres = []
+    for p in range(parents):
+        centre, strong = _sorted(unsorted[p][1], futures, p, setting)
         strength[p, : len(strong)] = strong
-        return centres
-
-    centres = each(centre, parents)
+        centres.append(centre)
     width = max(len(each) for each in centres)
     strength = strength[:, :width] if width <= setting.inner else strength
     return _assigned(hands, level, futures, centres, setting, np.uint8 if width <= 256 else np.uint16)[0], strength

@@ -105,6 +105,11 @@ class Rounds:
         later: NDArray[np.int32] = self.round[self.root[1:]]
         return np.concatenate([np.zeros(self.early, np.int32), later])
 
+    def place(self, word: int) -> int:
+        """The place of a betting node."""
+        instance = word >> HALF
+        return self.early + instance - 1 if instance else word & ((1 << HALF) - 1)
+
     # Text
 
     def word(self, text: str) -> int:

@@ -8,6 +8,10 @@ side by side. So nothing is hashed, nothing is kept beside the numbers, and what
 all parts hands are seen through the first buckets, in each part through buckets of its own. What is being learned may
 have rows for some seats alone: a static expert with S=N has none outside of its part, and one with S={i} none for i
 [Gibson & Szafron 2011, Def. 3.2].
+
+With betting="pot" a strategy forgets how earlier rounds were bet: from the second round on, places with the same seats
+still in that have put in as many chips share their rows. Three-player hold'em then has 5,688 betting decisions instead
+of 9,711,806.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from kibitz.poker.rules.rounds import EXIT, HALF, Rounds
 Ints = NDArray[np.int64]
 NONE = -1  # a place and seat without rows
 MOST_PARTS = 254
+BETTING = ("all", "pot")  # what rows remember of the betting of earlier rounds
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,11 @@ class RowPlan:
     parts: tuple[str, ...] = ()  # betting of the first round, in the competition's letters
     outside: int = -1  # mask of the seats that have rows outside of the parts
     inside: int = -1  # ... and in the parts
+    betting: str = "all"  # or "pot": of earlier rounds only who is in, and the chips that each of them has put in
 
     def __post_init__(self) -> None:
+        if self.betting not in BETTING:
+            raise GameError(f"betting={self.betting}: choose {' or '.join(BETTING)}")
         if len(self.buckets) != 1 + len(self.parts) or not any(self.buckets):
             raise GameError("give buckets for the rest of the game, and for each part")
         if len(set(self.parts)) < len(self.parts):
@@ -56,6 +64,8 @@ class RowLayout:
         table = np.array([count or [0] * rounds.definition.rounds for count in counts], np.int64)
         self.buckets: Ints = table[self.part, level]  # [places]
         buckets = self.buckets
+        self.home: Ints = _homes(rounds, rows.betting, self.part)  # [places]  the first of those with the same rows
+        self.first = self.home == np.arange(rounds.places)
         widths = _widths(rounds)
         self.columns_by_seat: list[int] = []
         self.column = np.full((rounds.places, players), NONE, np.int64)
@@ -65,9 +75,10 @@ class RowLayout:
             has = np.where(self.part > 0, rows.inside >> seat & 1, rows.outside >> seat & 1).astype(bool)
             size = np.where(has, widths[:, seat, 0] * buckets, 0)
             self.sizes[:, seat] = size
+            size = np.where(self.first, size, 0)
             ends = at + np.cumsum(size)
-            self.column[:, seat] = np.where(size > 0, ends - size, NONE)
-            np.add.at(infosets, (self.part, level), np.where(has, widths[:, seat, 1] * buckets, 0))
+            self.column[:, seat] = np.where(self.sizes[:, seat] > 0, (ends - size)[self.home], NONE)
+            np.add.at(infosets, (self.part, level), np.where(has & self.first, widths[:, seat, 1] * buckets, 0))
             self.columns_by_seat.append(int(ends[-1]) - at)
             at = int(ends[-1])
         self.columns = at
@@ -123,7 +134,7 @@ def _root(rounds: Rounds, text: str) -> int:
             f"part {text!r}: give the betting of the first round, or of several whole rounds, such as f, rf or rcf "
             "(f fold, c call, r raise); the hand must continue after it"
         )
-    return rounds.early + instance - 1 if instance else node
+    return rounds.place(word)
 
 
 def _widths(rounds: Rounds) -> Ints:
@@ -141,12 +152,25 @@ def _widths(rounds: Rounds) -> Ints:
     return np.concatenate([early, later[rounds.template[1:]]])
 
 
+def _homes(rounds: Rounds, remembered: str, part: NDArray[np.uint8]) -> Ints:
+    """[places]  the first place with the same rows: itself, if all betting is remembered."""
+    every = np.arange(rounds.places)
+    if remembered == "all":
+        return every
+    early = rounds.early
+    chips = rounds.carried[1:].max(axis=1)  # of those who are in: they have put in the same
+    key = np.stack([rounds.template[1:], chips, part[early:]], axis=1)
+    _, first, number = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    return np.concatenate([every[:early], early + first[number.ravel()]])
+
+
 def data_of(rows: RowPlan) -> dict[str, Any]:
     """As files have it."""
-    return {"buckets": list(rows.buckets), "parts": list(rows.parts), "outside": rows.outside, "inside": rows.inside}
+    data = {"buckets": list(rows.buckets), "parts": list(rows.parts), "outside": rows.outside, "inside": rows.inside}
+    return data if rows.betting == "all" else data | {"betting": rows.betting}
 
 
 def rows_from(data: Any) -> RowPlan:
     """What `data_of` wrote."""
     return RowPlan(tuple(map(str, data["buckets"])), tuple(map(str, data["parts"])), int(data["outside"]),
-                int(data["inside"]))  # fmt: skip
+                   int(data["inside"]), str(data.get("betting", "all")))  # fmt: skip

@@ -106,8 +106,8 @@ class EndgameEngine:
         from kibitz.core.resources import cores
         from kibitz.forms.kernels.cfr import Rule
 
-        if spot.rake:
-            raise GameError("locks and rake cannot be in one spot yet: leave one of them out")
+        if spot.rake or spot.prizes:
+            raise GameError("locks are for spots without rake and prizes: leave one of them out")
         self.form = SpotForm(spot, tree)
         self.state = PokerCfrState(self.form, None)
         self.rule = Rule(ALPHA, ALPHA, GAMMA, 0.0, 0.0, 0.0, True)

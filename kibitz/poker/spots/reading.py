@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from kibitz.cards.deck import NUMBERS
 from kibitz.cards.ranges import HANDS, Range, parse_range
+from kibitz.core import store
 from kibitz.core.errors import GameError
 from kibitz.core.pointing import PointedError
 from kibitz.poker.rules.acpc import NO_CAP
@@ -43,7 +44,7 @@ BETS, RAISES = "50%, allin", "60%, allin"
 SHARES = ("rake", "force_allin", "add_allin", "merge")  # numbers that may be percentages
 CHIPS = ("rake_cap", "min_bet", "chip")
 NEEDED = ("board", "ranges", "pot", "stacks")
-OPTIONS = ("bets", "raises", "donks", *SHARES, *CHIPS, "dead", "max_raises", "deck")
+OPTIONS = ("bets", "raises", "donks", *SHARES, *CHIPS, "dead", "max_raises", "deck", "prizes", "others")
 _PREFIX = re.compile(r"\s*(?:(flop|turn|river)\b)?\s*(?:(oop|ip)\b)?\s*:", re.IGNORECASE)
 
 
@@ -64,6 +65,7 @@ def spot(
     max_raises              bets and raises on a street: a number, or one for each of three streets
     min_bet, chip           the smallest bet, and what bets are rounded to
     dead                    antes and dead money that the pot does not count yet
+    prizes, others          of a tournament: prizes of the places left, "50, 30, 20", and stacks of the other players
     """
     if unknown := [name for name in options if name not in OPTIONS]:
         raise GameError(f"a spot has no option {unknown[0]!r}{_near(unknown[0])}")
@@ -79,6 +81,7 @@ def spot(
     numbers.setdefault("chip", _chip(chips, min(behind)))
     if "max_raises" in options:
         numbers["max_raises"] = caps_of(options["max_raises"])
+    numbers |= {name: list_of(name, options[name]) for name in ("prizes", "others") if name in options}
     gone = ~in_deck(deck)
     return Spot(
         cards, np.where(gone, 0.0, [each for each, _ in weights]), chips, behind,
@@ -87,19 +90,16 @@ def spot(
 
 
 def read_spot(path: str | Path) -> Spot:
-    """The spot in a .toml or .json file."""
+    """The spot in a .toml or .json file. For files of other solvers: `importing.py`."""
     return spot(**arguments_of(path))
 
 
-def arguments_of(path: str | Path) -> dict[str, Any]:
-    """The arguments of `spot` in a file, with their names checked."""
+def arguments_of(path: str | Path, needed: Sequence[str] = NEEDED) -> dict[str, Any]:
+    """The arguments of `spot` in a file, with their names checked. needed: those that must be there."""
     path = Path(path)
     if path.suffix.lower() not in (".toml", ".json"):
         raise GameError(f"{path}: a spot is read from a .toml or .json file")
-    with path.open("rb") as file:
-        data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise GameError(f"{path} is longer than {MOST_BYTES:,} bytes: it is not a spot")
+    data = store.read_bytes(path, MOST_BYTES)
     try:
         text = data.decode()
         fields = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
@@ -110,7 +110,7 @@ def arguments_of(path: str | Path) -> dict[str, Any]:
     for name in fields:
         if name not in NEEDED and name not in OPTIONS:
             raise GameError(f"{path}: a spot has no {name!r}{_near(name)}")
-    if missing := [name for name in NEEDED if name not in fields]:
+    if missing := [name for name in needed if name not in fields]:
         raise GameError(f"{path}: {missing[0]} is missing")
     return fields
 
@@ -134,6 +134,7 @@ def written(question: Spot) -> dict[str, Any]:
     data["chip"] = question.chip
     if question.max_raises != (NO_CAP,) * 3:
         data["max_raises"] = list(question.max_raises)
+    data |= {name: list(getattr(question, name)) for name in ("prizes", "others") if getattr(question, name)}
     if question.deck != (13, 4):
         data["deck"] = list(question.deck)
     return data
@@ -278,6 +279,14 @@ def stacks_of(source: Any) -> tuple[float, float]:
     if len(chips) not in (1, 2):
         raise GameError(f"stacks: give one number, or one for each of two players, not {len(chips)}")
     return chips[0], chips[-1]
+
+
+def list_of(name: str, source: Any) -> tuple[float, ...]:
+    """Numbers: "50, 30, 20", or [50, 30, 20]; nothing is none."""
+    if isinstance(source, str):
+        source = [word for word in re.split(r"[\s,/]+", source.strip()) if word]
+    values = source if isinstance(source, list | tuple) else [] if source is None else [source]
+    return tuple(number_of(name, each) for each in values)
 
 
 def caps_of(source: Any) -> tuple[int, int, int]:

@@ -51,12 +51,13 @@ class SpotSolution:
     @property
     def exploitability(self) -> float:
         """The mean of what both players can still gain, as a share of the pot."""
-        return self.gains.exploitability / self.spot.pot
+        return self.gains.exploitability / self.spot.stake
 
     @property
     def values(self) -> Floats:
-        """[2]  what each player wins on average, in chips: without rake they add up to the pot."""
-        return np.asarray(self.gains.value + self.spot.pot / 2)
+        """[2]  what each player wins on average, in chips: without rake they add up to the pot. With prizes: what its
+        stack is worth after the hand."""
+        return np.asarray(self.gains.value + self.spot.base)
 
     def at(self, line: str = "") -> SpotNode:
         """The node after a line of actions and cards; "" is the first decision."""
@@ -203,9 +204,10 @@ class SpotNode:
     # What hands win
 
     def _chips(self, seat: int, counterfactual: Floats) -> Floats:
-        """Counterfactual values as chips from here on."""
+        """Counterfactual values as chips from here on; with prizes, as what a stack is worth after the hand."""
         here, chips = self._is_here(seat), np.full(HANDS, np.nan)
-        chips[here] = counterfactual[here] / self._meets[seat][here] + self.paid[seat]
+        base = self.solution.spot.base[seat] if self.solution.spot.prizes else self.paid[seat]
+        chips[here] = counterfactual[here] / self._meets[seat][here] + base
         return chips
 
     def _is_here(self, seat: int) -> NDArray[np.bool_]:
@@ -257,6 +259,12 @@ class SpotNode:
     def mean_values(self) -> Floats:
         """[2]  what each player wins from here on, over its hands as likely as they are here."""
         return self._mean(self.values)
+
+    @property
+    def first_values(self) -> Floats:
+        """The same where a street begins, as the solution has them: the streets after it are not looked at again."""
+        values = [self.solution.solved.root_values(seat, self.node, self.board, False) for seat in (0, 1)]
+        return self._mean(np.stack([self._chips(seat, values[seat]) for seat in (0, 1)]))
 
     @property
     def gains(self) -> Floats:

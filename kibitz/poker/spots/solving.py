@@ -68,7 +68,7 @@ def solve_spot(
         if done < look and done < last:
             continue
         gains = engine.gains()
-        reached = gains.exploitability / spot.pot
+        reached = gains.exploitability / spot.stake
         if on_progress is not None:
             on_progress(SpotProgress(done, reached, time.perf_counter() - began))
         if until is None:

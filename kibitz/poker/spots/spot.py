@@ -21,6 +21,7 @@ from kibitz.core.errors import GameError
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.poker.rules.acpc import NO_CAP, Definition
 from kibitz.poker.rules.betting import BettingTree
+from kibitz.poker.spots.prizes import prize_fault, prize_pays, stake_of, values_of
 from kibitz.poker.spots.sizes import BetSize, SizeList, geometric
 
 Floats = NDArray[np.float64]
@@ -50,6 +51,8 @@ class Spot:
     chip: float = 1.0  # bets are whole numbers of the smallest chip
     deck: tuple[int, int] = (13, 4)  # ranks (the highest) and suits (the first): smaller decks are for tests
     texts: tuple[str, str] = field(default=("", ""))  # the ranges as they were written
+    prizes: tuple[float, ...] = ()  # of the places left in a tournament, the first one first; none: play for chips
+    others: tuple[float, ...] = ()  # stacks of the players of the tournament who are not in the hand
 
     def __post_init__(self) -> None:
         if why := _fault(self):
@@ -64,6 +67,18 @@ class Spot:
     def stack(self) -> float:
         """What both can still put in."""
         return min(self.stacks)
+
+    @property
+    def base(self) -> Floats:
+        """[2]  what payoffs are counted from: half of the pot, or the value of each stack with half of the pot."""
+        if not self.prizes:
+            return np.full(2, self.pot / 2)
+        return np.asarray(values_of(np.array([self.stacks]) + self.pot / 2, self.others, self.prizes)[0])
+
+    @property
+    def stake(self) -> float:
+        """What the pot is worth to the players, in the unit of payoffs: chips, or prizes."""
+        return stake_of(self.pot, self.stacks, self.others, self.prizes) if self.prizes else self.pot
 
 
 def _fault(spot: Spot) -> str | None:
@@ -103,6 +118,8 @@ def _fault(spot: Spot) -> str | None:
             return f"{what} should be a number, 0 or more, not {number:g}"
     if len(spot.sizes) != 3 or len(spot.max_raises) != 3:
         return "sizes and max_raises are given for each of three streets"
+    if why := prize_fault(spot.prizes, spot.others, spot.rake):
+        return why
     if any(not 0 <= count <= NO_CAP for count in spot.max_raises):
         return f"max_raises is 0 to {NO_CAP} on each street"
     return None
@@ -150,7 +167,8 @@ class SpotTree:
     betting: BettingTree
     unit: float
     pays: Floats  # [B, 2, 3]  chips that a player has won where betting ends: if it wins, ties, loses; else 0. After a
-    #   fold all three are the same. Without rake a win is minus the other's loss, and a tie is 0.
+    #   fold all three are the same. Without rake a win is minus the other's loss, and a tie is 0. With prizes it is
+    #   what the player's stack has won in prizes.
 
     def __len__(self) -> int:
         return len(self.betting)
@@ -235,7 +253,7 @@ def _pays(spot: Spot, betting: BettingTree) -> Floats:
         pays[ended & betting.folded[:, seat], seat] = -matched[ended & betting.folded[:, seat], None]
         won = ended & betting.folded[:, 1 - seat]
         pays[won, seat] = (matched - toll)[won, None]
-    return pays
+    return prize_pays(pays, ended, spot.pot, spot.stacks, spot.others, spot.prizes) if spot.prizes else pays
 
 
 class _Writer:

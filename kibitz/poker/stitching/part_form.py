@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +28,7 @@ from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.form import BucketForm
 from kibitz.poker.bucketed.layout import EVERY_LANE, Group, Node
 from kibitz.poker.bucketed.passes import Passes
-from kibitz.poker.bucketed.weights import JointWeights, joint_weights
+from kibitz.poker.bucketed.weights import JointWeights, Matrices, joint_weights
 from kibitz.poker.exact.table import groups_of
 from kibitz.poker.sampled.form import ViewForm
 from kibitz.poker.stitching.classes import RefinedBuckets, common_classes, refined
@@ -62,6 +62,27 @@ class SharedRows:
         for k in range(1, self.most):
             total += values[..., self.members[k]] * self.counts[k].astype(values.dtype)
         return total
+
+
+@dataclass(frozen=True, eq=False)
+class PartWeights(JointWeights):
+    """The weights of several views, whose first round is the same."""
+
+    views: tuple[JointWeights, ...]
+
+    def within(self, device: Device, dtype: Any) -> Matrices:
+        """As each view has them: forms with some of the same views share those."""
+        return joined([view.within(device, dtype) for view in self.views])
+
+
+def part_weights(views: list[JointWeights]) -> PartWeights:
+    return PartWeights(*joined([(view.meets, view.wins) for view in views]), tuple(views))
+
+
+def joined(views: list[Matrices]) -> Matrices:
+    """The first round once, then the later rounds of each view."""
+    meets, wins = ((views[0][kind][0], *(each for of in views for each in of[kind][1:])) for kind in (0, 1))
+    return meets, wins
 
 
 class PartPasses(Passes):
@@ -117,11 +138,7 @@ class PartForm(BucketForm):
         kind = 2 * views.of_node + frozen
         self._lay_out(groups_of(self.betting, self.segments, EVERY_LANE, kind, views.wanted), tables)
         check_memory(self, self.device)
-        every = [self._weights(view, tell) for view in self._used]
-        self.weights = JointWeights(
-            (every[0].meets[0], *(matrix for of in every for matrix in of.meets[1:])),
-            (every[0].wins[0], *(matrix for of in every for matrix in of.wins[1:])),
-        )
+        self.weights = part_weights([self._weights(view, tell) for view in self._used])
         self._rows: dict[tuple[int, int], SharedRows] = {}
         self._own: dict[tuple[int, int, int], Any] = {}
         self.entered = 1.0  # how likely a hand comes to a free decision, where that is counted

@@ -15,6 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.core.executor import current
+from kibitz.core.pieces import Executor, Piece
 from kibitz.poker.tournaments.exact import HandTables
 from kibitz.poker.tournaments.hand import FOLD, JAM, JamFoldHand
 
@@ -22,6 +24,7 @@ Floats = NDArray[Any]
 LEAST = 1e-3  # probability
 OFTEN = 0.9  # what is played so often, or not, is played always if nobody is the worse for it
 POWER = 3.0  # round t counts about t^(POWER - 1) times
+STATES = 16  # of a piece on other machines
 SELDOM = 0.1  # a decision is seldom reached if the others let it come to that so rarely
 
 
@@ -105,6 +108,9 @@ class JamFoldPlay:
         payoffs: [states, outcomes, seats]; begun: rounds that strategies stand for. on_round: a callback with
         the round and how many states go on.
         """
+        executor, named = current(), getattr(self.engine, "named", None)
+        if rounds and executor.elsewhere and named is not None and len(self.jams) > 1:
+            return self._on_nodes(executor, named, payoffs, (rounds, tolerance, begun), on_round)
         engine, forced = self.engine, self.forced
         worth = engine.worth(self.moments, payoffs)
         gains = gains_of(engine.hand, worth, self.jams, forced)
@@ -120,6 +126,24 @@ class JamFoldPlay:
             gains[active] = gains_of(engine.hand, worth[active], self.jams[active], forced[active])
             played[active] += 1
         values = values_of(engine.outcomes(self.moments, self.jams), payoffs)
+        return JamStrategies(self.jams, gains, values, played)
+
+    def _on_nodes(
+        self, executor: Executor, named: tuple[int, ...], payoffs: Floats, how: tuple[int, float, int],
+        on_round: Callable[[int, int], None] | None,
+    ) -> JamStrategies:  # fmt: skip
+        """The same by other machines: states do not depend on one another while their payoffs stay."""
+        parts = [slice(at, at + STATES) for at in range(0, len(self.jams), STATES)]
+        pieces = [Piece((named, self.forced[part], self.jams[part], payoffs[part], *how)) for part in parts]
+        whole: dict[int, tuple[Floats, ...]] = {}
+        for number, answer in executor.map(played_on_node, pieces):
+            whole[number] = answer
+            if on_round is not None:
+                on_round(how[0], sum(len(self.jams[part]) for k, part in enumerate(parts) if k not in whole))
+        by_field = zip(*(whole[k] for k in range(len(parts))), strict=True)
+        jams, gains, values, played = (np.concatenate(each) for each in by_field)
+        self.jams[:] = jams
+        self.moments = self.engine.moments(self.jams, self.threads)
         return JamStrategies(self.jams, gains, values, played)
 
     def tidy(self, payoffs: Floats, tolerance: float) -> JamStrategies:
@@ -157,3 +181,14 @@ class JamFoldPlay:
 def values_of(outcomes: Floats, payoffs: Floats) -> NDArray[np.float64]:
     """[states, seats]"""
     return np.asarray(np.einsum("sio,soi->si", outcomes, payoffs))
+
+
+def played_on_node(
+    named: tuple[int, ...], forced: NDArray[np.bool_], jams: Floats, payoffs: Floats, rounds: int, tolerance: float,
+    begun: int,
+) -> tuple[Floats, ...]:  # fmt: skip
+    """Rounds of some states over sampled deals: strategies, what could be won more, values, and rounds played."""
+    from kibitz.poker.tournaments.sampled import SampledHand
+
+    done = JamFoldPlay(SampledHand(*named), forced, jams).run(payoffs, rounds, tolerance, begun)
+    return done.jams, done.gains, done.values, done.rounds

@@ -62,6 +62,12 @@ class SampledHand:
         self.hand, self.deals, self.seed, self.tables = JamFoldHand(players), deals, seed, hold_em()
         self.classes, self.orders = _deals(players, deals, seed)
 
+    @property
+    def named(self) -> tuple[int, ...]:
+        """Arguments that make it again, on another machine: sums go state by state, so bits do not depend on which
+        states come together. `ExactHand` has none, as matrix products of many states are not those of few."""
+        return self.hand.players, self.deals, self.seed
+
     @cached_property
     def _pairs(self) -> list[tuple[int, int]]:
         return list(combinations(range(self.hand.players), 2))

@@ -30,6 +30,7 @@ Floats = NDArray[np.float64]
 
 VERSION = 1
 BEST, PLAYED = 0, 1  # as in kibitz.poker.whole.kernels
+HAND_BYTES = 48  # of a hand on a board of a shard: cards, order and strength, and copies while they are sorted
 LANE_SECONDS = 2.4e-8  # of a core of Neoverse-N1: a hand on one of the last boards, for one seat and lane
 
 
@@ -184,6 +185,22 @@ class Sweep:
             values.append(total)
         return values
 
+    def piece_bytes(self) -> int:
+        """Memory of the largest shard, at most, about: strategies as they are laid out, hands on its boards by round,
+        and values of groups."""
+        from kibitz.core.vectors import LANES
+
+        wide, item = int(LANES), self.dtype.itemsize
+        rows = (self.lanes.places(k, seat.counts(self.game.betting))[2] for k, seat in enumerate(self.seats))
+        total = 3 * wide * item * sum(rows) + sum(map(_table_bytes, self.sources))
+        for level in range(self.begin, self.last + 1):
+            boards = max((shard[level].stop - shard[level].start for shard in self.shards), default=0)
+            hands, live = self.hands(level), self.boards.live(level)
+            total += boards * (hands * (HAND_BYTES + 8 * len(self.sources)) + 2 * live**2)
+            total += self.groups(level) * self.hands(max(0, level - 1)) * wide * (item + 16)
+        depth = max(int(each.max(initial=0)) for each in self.lanes.ways[:2]) + 2
+        return total + 4 * self.hands(0) * wide * item * depth
+
     @cached_property
     def gpu(self) -> Shards:
         """Shards on a GPU."""
@@ -298,6 +315,11 @@ class Sweep:
                       make, work, sums=True, by=self.device.label, far=_on_nodes(self, seats, mode))  # fmt: skip
 
 
+def _table_bytes(source: Any) -> int:
+    """Memory of the buckets of hands."""
+    return 0 if source is None else sum(0 if of.table is None else int(of.table.nbytes) for of in source.rounds)
+
+
 def flat(vectors: NDArray[Any]) -> NDArray[Any]:
     """[groups, hands x LANES]"""
     return vectors.reshape(len(vectors), vectors.shape[1] * vectors.shape[2])
@@ -311,7 +333,7 @@ def _on_nodes(sweep: Sweep, seats: tuple[int, ...], mode: int) -> NodePieces:
         strategies = tuple(shared_strategy(executor, strategy, sweep.game.betting) for strategy in sweep.seats)
         return acpc.write(sweep.definition), strategies, sweep.dtype.str, sweep.device.name, seats, mode
 
-    return NodePieces(shard_sums, arguments, _add, gpus=int(sweep.device.on_gpu))
+    return NodePieces(shard_sums, arguments, _add, sweep.piece_bytes, int(sweep.device.on_gpu))
 
 
 @lru_cache(1)

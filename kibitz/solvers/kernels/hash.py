@@ -220,6 +220,13 @@ def greedy(store, at, width, probability):
     greedy_of(store.value[at], NONE, width, probability)
 
 
+def silent(store, at, width):
+    room, most = wide(store), np.float32(0.0)
+    for a in range(width):
+        most = max(most, store.value[at, a], store.value[at, room + a])
+    return most <= 0.0
+
+
 def add_average(store, at, width, weight, probability):
     if at < U64(len(store.key)):
         room = wide(store)
@@ -240,7 +247,7 @@ def crowded(store):
     return store.used[0] >= store.limit
 
 
-register(HashStore, locate, look, matched, averaged, greedy, add_average, add_regret, crowded)
+register(HashStore, locate, look, matched, averaged, greedy, silent, add_average, add_regret, crowded)
 
 
 def hash_store(rows: int, actions: int, grows: bool = False) -> HashStore:

@@ -34,6 +34,12 @@ def greedy(store, at, width, probability):
 
 
 @optional
+def silent(store, at, width):
+    """Whether a row has nothing to say: it is not there, or nothing was added to it."""
+    return False
+
+
+@optional
 def is_open(store, at, action):
     """Whether an action may be played at all."""
     return True

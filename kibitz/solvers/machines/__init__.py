@@ -13,6 +13,7 @@ from typing import Any
 from kibitz.core.errors import GameError
 from kibitz.games import game as make_game
 from kibitz.games.machine import Machine, RowKeys, row_key
+from kibitz.games.plugins import plugin_of
 from kibitz.games.size import MOST_LAID, fits
 
 __all__ = ["Machine", "RowKeys", "by_rounds", "machine_of", "playable", "row_key"]
@@ -26,8 +27,8 @@ def by_rounds(machine: Machine) -> Machine:
 
 
 def playable(game: Any) -> Machine:
-    """A machine to play on: that of `machine_of`, or the rules themselves where no machine holds all betting (poker
-    without limit); nothing can be trained there."""
+    """A machine to play on: that of `machine_of`, or where none holds all betting (poker without limit) the plug-in's
+    table, or the rules themselves; nothing can be trained there."""
     if isinstance(game, Machine):
         return game
     rules = make_game(game)
@@ -36,7 +37,8 @@ def playable(game: Any) -> Machine:
     except GameError:
         if not hasattr(rules, "machine"):
             raise
-        return machine_of(rules, how="plain")
+        table: Machine | None = plugin_of(rules).table(rules)
+        return machine_of(rules, how="plain") if table is None else table
 
 
 def machine_of(game: Any, how: str = "auto") -> Machine:

@@ -2,9 +2,10 @@
 import { look } from "./look.js";
 import { play } from "./play.js";
 import { runs } from "./runs.js";
+import { spots } from "./spots.js";
 import { problem } from "./dom.js";
 
-const VIEWS = { look, play, runs };
+const VIEWS = { look, play, spots, runs };
 const main = document.getElementById("main");
 let leave = null;
 let current = "";

@@ -22,7 +22,7 @@ export function svg(tag, props, ...children) {
 }
 
 export class Refused extends Error {
-  constructor(status, sentence) { super(sentence); this.status = status; }
+  constructor(status, sentence, carets) { super(sentence); this.status = status; this.carets = carets; }
 }
 
 export async function api(path, body, method) {
@@ -32,7 +32,7 @@ export async function api(path, body, method) {
   try { response = await fetch(`/api/${path}`, options); } catch { throw new Refused(0, "The server does not respond. Is `kibitz ui` still running?"); }
   let data = null;
   try { data = await response.json(); } catch { /* reported below */ }
-  if (!response.ok) throw new Refused(response.status, (data && data.error) || `The server responded with status ${response.status}.`);
+  if (!response.ok) throw new Refused(response.status, (data && data.error) || `The server responded with status ${response.status}.`, data && data.carets);
   return data;
 }
 
@@ -126,7 +126,7 @@ export function colours(names) {
   return names.map((name) => {
     if (name === "fold") return "var(--fold)";
     if (CALM.has(name)) return "var(--call)";
-    if (poker && (/^(raise|bet)/.test(name) || /^r\d+$/.test(name))) return raises++ ? `var(--raise${Math.min(raises, 3)})` : "var(--raise)";
+    if (poker && (/^(raise|bet|allin)/.test(name) || /^r\d+$/.test(name))) return raises++ ? `var(--raise${Math.min(raises, 3)})` : "var(--raise)";
     return `var(${OTHERS[other++ % OTHERS.length]})`;
   });
 }
@@ -161,7 +161,7 @@ export function grid(cells, layout, options) {
   let names;
   const dense = layout === "grid";
   if (dense) {
-    const ranks = [...ORDER].filter((rank) => by.has(rank + rank) || cells.some((c) => c.name.includes(rank)));
+    const ranks = [...ORDER].filter((rank) => options.full || by.has(rank + rank) || cells.some((c) => c.name.includes(rank)));
     made.style.setProperty("--n", ranks.length);
     names = ranks.flatMap((row, i) => ranks.map((column, j) => (i === j ? row + row : j > i ? `${row}${column}s` : `${column}${row}o`)));
     made.dataset.width = ranks.length;

@@ -24,7 +24,7 @@ async function draw(main, parts, query, first) {
   const x = query.get("x") === "seconds" ? "seconds" : "iterations";
   const asked = (parts[0] || "").split(",").map(decodeURIComponent).filter(Boolean);
   let ids = asked.filter((id) => data.some((run) => run.id === id));
-  if (!asked.length) { const curve = data.find((run) => run.kind === "curve"); const any = curve || data.find((run) => run.kind !== "strategy"); ids = any ? [any.id] : []; }
+  if (!asked.length) { const curve = data.find((run) => run.kind === "curve"); const any = curve || data.find((run) => run.kind !== "strategy" && run.kind !== "pieces"); ids = any ? [any.id] : []; }
   const held = await Promise.all(ids.map((id) => api(`runs/${encodeURIComponent(id)}`).catch(() => null)));
   await released();
   if (here !== location.pathname + location.search) return;
@@ -41,7 +41,7 @@ function paint(main, data, ids, some, x) {
     const on = ids.includes(run.id);
     const at = curves.findIndex((curve) => curve.id === run.id);
     const next = run.kind === "curve" ? (on ? ids.filter((id) => id !== run.id) : [...curves.map((curve) => curve.id), run.id]) : [run.id];
-    return h("li", {}, h("a", { href: run.kind === "strategy" ? `/look/${encodeURIComponent(run.id)}` : address(next, x), "data-link": true, "data-key": run.id, class: "run", "aria-current": on ? "true" : null, vars: at >= 0 ? { "--c": LINES[at % LINES.length] } : {} },
+    return h("li", {}, h("a", { href: run.kind === "strategy" ? `/look/${encodeURIComponent(run.id)}` : run.kind === "pieces" ? address(ids, x) : address(next, x), "data-link": true, "data-key": run.id, class: "run", "aria-current": on ? "true" : null, vars: at >= 0 ? { "--c": LINES[at % LINES.length] } : {} },
       h("span", { class: "dot", "aria-hidden": "true" }), h("span", { class: "runname" }, run.name), h("span", { class: "hint" }, [gameName(run.game), run.about].filter(Boolean).join(" · ")),
       h("span", { class: "num" }, run.last ? small(run.last.gap) : "")));
   });
@@ -52,7 +52,7 @@ function paint(main, data, ids, some, x) {
   if (curves.length || !some.length) {
     panels.push(h("section", { class: "panel", "aria-label": "Convergence" }, h("div", { class: "panelhead" }, h("h2", {}, "Convergence"),
       h("span", { class: "tabs" }, ["iterations", "seconds"].map((name) => h("a", { href: address(ids, name), "data-link": true, "data-key": name, "aria-current": name === x ? "true" : null }, name)))),
-      curves.length ? chart(curves, x, `NashConv of ${curves.map((curve) => curve.name).join(", ")} by ${x}`) : h("p", { class: "hint" }, data.some((run) => run.kind !== "strategy") ? "Choose a run from the list." : "This folder has strategies but no runs. To see the convergence of a run, save checkpoints: kibitz solve leduc --seconds 60 --checkpoint leduc.checkpoint"),
+      curves.length ? chart(curves, x, `NashConv of ${curves.map((curve) => curve.name).join(", ")} by ${x}`) : h("p", { class: "hint" }, data.some((run) => run.kind !== "strategy" && run.kind !== "pieces") ? "Choose a run from the list." : "This folder has strategies but no runs. To see the convergence of a run, save checkpoints: kibitz solve leduc --seconds 60 --checkpoint leduc.checkpoint"),
       h("ul", { class: "keys" }, curves.map((curve, k) => h("li", { vars: { "--c": LINES[k % LINES.length] } }, h("span", { class: "dot", "aria-hidden": "true" }), curve.name,
         h("span", { class: "hint" }, curve.last ? ` ${curve.axes[2]} ${small(curve.last.gap)} after ${curve.last.iteration.toLocaleString("en")} iterations, ${small(curve.last.seconds)} s` : "")))),
       h("p", { class: "hint" }, "NashConv is the sum over all players of what a best response would gain. It is 0 at a Nash equilibrium. The plot is updated while the run continues.")));

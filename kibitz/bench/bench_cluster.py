@@ -1,0 +1,307 @@
+"""kibitz bench --only cluster: what pieces of work cost on a Ray cluster, compared with the pool of this machine.
+
+The same work is done by `local:N` and by a Ray of N cores on this machine, in turns, and the answers are compared
+before anything is reported. Other programs share the machine, so besides seconds the processor time is taken: that of
+this process and all that it started, Ray's own processes included. `cluster_page.py` works out the rest from them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kibitz.bench.bench_gpu_boards import made_up_buckets
+from kibitz.bench.bench_gpu_whole import random_strategy
+from kibitz.bench.verdicts import machine
+from kibitz.cards import recipes, tables
+from kibitz.core import store
+from kibitz.core.errors import MissingExtra, SolverError
+from kibitz.core.executor import executing, executor_of
+from kibitz.core.pieces import Apart, Executor, OnPieces, Piece
+from kibitz.core.resources import cores
+
+GAME, WHOLE = "poker(file=holdem.limit.2p, ranks={ranks})", "poker(file=holdem.limit.2p)"
+RANKS, WAYS = 5, 5  # of a shrunken hold'em: ranks of its deck, and buckets that each bucket is cut into
+MATCH, PLAYERS = "holdem.limit.2p", ("uniform", "uniform")
+DEALS = 2_000_000
+WIDTHS = (8, 100, 1000, 4000)  # empty pieces that are under way at once
+SENT = 64 << 20  # bytes that nodes fetch
+NODES = (1, 2, 4)
+PROC = Path("/proc")
+
+
+class Timed(NamedTuple):
+    """What some work took: seconds, processor seconds of all processes and of this one, and its pieces on nodes."""
+
+    wall: float
+    processor: float
+    driver: float
+    pieces: int
+    bytes_in: int
+    bytes_out: int
+    digest: str  # of the answer
+
+
+@dataclass(frozen=True)
+class ClusterWork:
+    """Some work that is done in pieces. do(): returns what it answered, as bytes."""
+
+    name: str
+    about: str
+    do: Callable[[], bytes]
+
+
+class Metered:
+    """An executor that counts pieces and bytes. It is `inner` in all else."""
+
+    def __init__(self, inner: Executor) -> None:
+        self.inner, self.name, self.elsewhere = inner, inner.name, inner.elsewhere
+        self.jobs = getattr(inner, "jobs", None)
+        self.pieces = self.bytes_in = self.bytes_out = 0
+
+    def map(
+        self, function: Callable[..., Any], pieces: Sequence[Piece], apart: Apart = "processes",
+        on_progress: OnPieces | None = None, shared: tuple[Any, ...] = (),
+    ) -> Iterator[tuple[int, Any]]:  # fmt: skip
+        """(number, answer) of pieces as they are done."""
+        for number, answer in self.inner.map(function, pieces, apart, on_progress, shared):
+            self.pieces += 1
+            self.bytes_in += size_of(pieces[number].arguments)
+            self.bytes_out += size_of(answer)
+            yield number, answer
+
+    def artefact(self, path: str | os.PathLike[str]) -> Any:
+        return self.inner.artefact(path)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+def size_of(value: Any) -> int:
+    """Bytes of plain data, about: numbers are eight."""
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(size_of(key) + size_of(each) for key, each in value.items())
+    return sum(map(size_of, value)) if isinstance(value, list | tuple) else 8
+
+
+def processor_seconds(proc: Path = PROC) -> float:
+    """Processor time of this process and of all below it, those that have ended included."""
+    parents, spent = dict[int, int](), dict[int, int]()
+    for path in proc.glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        pid = int(path.parent.name)
+        parents[pid], spent[pid] = int(fields[1]), sum(map(int, fields[11:15]))
+    below, grown = {os.getpid()}, True
+    while grown:
+        more = {pid for pid, parent in parents.items() if parent in below} - below
+        below, grown = below | more, bool(more)
+    return sum(spent.get(pid, 0) for pid in below) / os.sysconf("SC_CLK_TCK")
+
+
+def timed(executor: Executor, work: ClusterWork) -> Timed:
+    """Do some work once."""
+    meter = Metered(executor)
+    began, all_before, mine_before = time.perf_counter(), processor_seconds(), time.process_time()
+    with executing(meter):
+        answer = work.do()
+    mine, everything = time.process_time() - mine_before, processor_seconds() - all_before
+    return Timed(time.perf_counter() - began, everything, mine, meter.pieces, meter.bytes_in, meter.bytes_out,
+                 hashlib.sha256(answer).hexdigest())  # fmt: skip
+
+
+# The work
+
+
+def works(quick: bool) -> list[ClusterWork]:
+    """A sweep over all boards of a shrunken hold'em, a table of hand strength, and a match."""
+    shrunken = GAME.format(ranks=4 if quick else RANKS)
+    sweep = sweep_recipe(shrunken)
+    table = recipes.recipe("preflop" if quick else "river")
+    deals = DEALS // 20 if quick else DEALS
+
+    def play() -> bytes:
+        from kibitz.play.matches import match
+
+        data = match(MATCH, *PLAYERS, deals=deals, seed=1).data()
+        return json.dumps({key: value for key, value in data.items() if key != "seconds"}, sort_keys=True).encode()
+
+    return [
+        ClusterWork("sweep", f"best responses of both players on all boards of {shrunken}",
+                    partial(_built, sweep, False)),
+        ClusterWork("table", f"the table of hand strength `{table.name}`", partial(_built, table, True)),
+        ClusterWork("match", f"{deals:,} deals of {MATCH}, {PLAYERS[0]} against {PLAYERS[1]}", play),
+    ]  # fmt: skip
+
+
+def sweep_recipe(spec: str) -> tables.Recipe:
+    """Best responses to random strategies by made-up buckets."""
+    from kibitz.games import game
+    from kibitz.poker.whole.walk import BEST, Sweep
+
+    rules: Any = game(spec)
+    buckets = made_up_buckets(rules.definition, (WAYS,) * rules.definition.rounds)
+    one, two = (random_strategy(rules.betting, buckets, seed) for seed in (1, 2))
+    return Sweep(rules, (one, two)).recipe((0, 1), BEST)
+
+
+def _built(recipe: tables.Recipe, kept: bool) -> bytes:
+    """The bytes of a table that is made anew. kept: it stays in the cache, as it is one that commands use."""
+    tables.build(recipe, tell=_silent, anew=True)
+    arrays = tables.whole(recipe)
+    assert arrays is not None
+    answer = b"".join(arrays[name].tobytes() for name in sorted(arrays))
+    if not kept:
+        shutil.rmtree(tables.home() / recipe.name)
+    return answer
+
+
+def _silent(*told: Any) -> None:
+    """Progress that nobody asked for."""
+
+
+def nothing(number: int) -> int:
+    """An empty piece."""
+    return number
+
+
+def length(array: Any, number: int) -> int:
+    """A piece that has to have an array."""
+    return int(array[-1]) + number
+
+
+# Measuring
+
+
+def bench_cluster(
+    quick: bool = False, out: str | Path | None = None, say: Callable[[str], None] = print, rounds: int = 2
+) -> dict[str, Any]:
+    """Measure; returns what the JSON file holds."""
+    try:
+        import ray
+    except ImportError:
+        raise MissingExtra("--only cluster needs Ray: pip install 'kibitz[ray]'") from None
+    count, result = cores(), dict[str, Any]()
+    result["machine"] = machine() | {"ray": ray.__version__}
+    result |= {"cores": count, "rounds": rounds, "game": GAME.format(ranks=RANKS), "works": {}}
+
+    def keep(text: str) -> None:
+        say(text)
+        if out is not None:
+            store.write_text(Path(out), json.dumps(result, indent=1) + "\n")
+
+    listed = works(quick)
+    began = time.perf_counter()
+    pool = executor_of("ray")
+    try:
+        list(pool.map(nothing, [Piece((0,))]))
+        result["start"] = {"first": time.perf_counter() - began}
+        list(pool.map(nothing, [Piece((k,)) for k in range(8 * count)]))
+        result["start"]["all"] = time.perf_counter() - began
+        keep(f"Ray is ready after {result['start']['all']:.1f} s")
+        for work in listed:
+            result["works"][work.name] = _in_turns(work, pool, count, 1 if quick else rounds, say)
+            keep(f"{work.name}: done")
+        result["dispatch"] = [_dispatch(pool, width, quick) for width in (WIDTHS[:2] if quick else WIDTHS)]
+        keep("empty pieces: done")
+    finally:
+        pool.close()
+    result["broadcast"] = [_broadcast(nodes, SENT // (16 if quick else 1)) for nodes in (NODES[:1] if quick else NODES)]
+    keep("arrays to nodes: done")
+    if not quick:
+        result["whole"] = _whole_piece()
+        keep("a piece of limit hold'em: done")
+    return result
+
+
+def _in_turns(work: ClusterWork, pool: Executor, count: int, rounds: int, say: Callable[[str], None]) -> dict[str, Any]:
+    """One run each that is not counted, for code to be compiled and workers to be warm; then in turns."""
+    runs: dict[str, list[Timed]] = {"local": [], "ray": []}
+    for number in range(rounds + 1):
+        for name in ("local", "ray"):
+            took = timed(executor_of(f"local:{count}") if name == "local" else pool, work)
+            runs[name] += [took]
+            which = name if number else f"{name}, first run"
+            say(f"{work.name}, {which}: {took.wall:.1f} s, {took.processor:.1f} s of cores")
+    if len({each.digest for each in (*runs["local"], *runs["ray"])}) > 1:
+        raise SolverError(f"{work.name}: the answers on Ray differ from those of this machine: nothing is reported")
+    pieces = runs["ray"][-1]
+    seconds = {name: {field: [getattr(each, field) for each in of[1:]] for field in ("wall", "processor", "driver")}
+               for name, of in runs.items()}  # fmt: skip
+    return {
+        "about": work.about, "pieces": pieces.pieces, "bytes_in": pieces.bytes_in, "bytes_out": pieces.bytes_out,
+        "first": {name: of[0].wall for name, of in runs.items()}, **seconds,
+    }  # fmt: skip
+
+
+def _dispatch(pool: Any, width: int, quick: bool) -> dict[str, Any]:
+    """Empty pieces, so many under way: seconds of a piece, and of this process for it."""
+    count = 500 if quick else max(1000, 2 * width)
+    before, pool.under_way = pool.under_way, width
+    began, mine = time.perf_counter(), time.process_time()
+    answers = sum(1 for _ in pool.map(nothing, [Piece((k,)) for k in range(count)]))
+    pool.under_way = before
+    return {"under_way": width, "pieces": answers, "wall": (time.perf_counter() - began) / count,
+            "driver": (time.process_time() - mine) / count}  # fmt: skip
+
+
+def _broadcast(nodes: int, size: int) -> dict[str, Any]:
+    """An array from the first node to others, which are processes of this machine: seconds until all have it."""
+    from ray.cluster_utils import Cluster
+
+    store_size = {"object_store_memory": 2 * size + (100 << 20)}
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False, **store_size})
+    try:
+        for _ in range(nodes):
+            cluster.add_node(num_cpus=1, **store_size)
+        with executing(cluster.address) as pool:
+            list(pool.map(nothing, [Piece((k,)) for k in range(4 * nodes)]))  # workers are there
+            array = np.ones(size, np.uint8)
+            times = []
+            for _ in range(3):
+                began = time.perf_counter()
+                list(pool.map(length, [Piece((k,)) for k in range(nodes)], shared=(array,)))
+                times.append(time.perf_counter() - began)
+    finally:
+        cluster.shutdown()
+    return {"nodes": nodes, "bytes": size, "seconds": statistics.median(times)}
+
+
+def _whole_piece() -> dict[str, Any]:
+    """A shard of limit hold'em over all boards: processor seconds on one core, for all shards by their boards."""
+    from kibitz.games import game
+    from kibitz.poker.whole.walk import BEST, Sweep
+
+    rules: Any = game(WHOLE)
+    buckets = made_up_buckets(rules.definition, (WAYS,) * rules.definition.rounds)
+    one, two = (random_strategy(rules.betting, buckets, seed) for seed in (1, 2))
+    sweep = Sweep(rules, (one, two))
+    roots = [sweep.roots(seat)[-1] for seat in (0, 1)]
+    boards = [shard[-1].stop - shard[-1].start for shard in sweep.shards]
+    order = np.argsort(boards, kind="stable")
+    smallest, middle = int(order[0]), int(order[len(order) // 2])
+    sweep.shard(smallest, (0, 1), BEST, roots)  # compiled and laid out
+    began = time.process_time()
+    sweep.shard(middle, (0, 1), BEST, roots)
+    seconds = time.process_time() - began
+    return {"game": WHOLE, "pieces": len(boards), "boards": int(sum(boards)), "boards_timed": boards[middle],
+            "seconds": seconds, "base": sum(seat.rows(n).nbytes for seat in (one,) for n in range(len(rules.betting))
+                                            if rules.betting.turn[n] >= 0)}  # fmt: skip

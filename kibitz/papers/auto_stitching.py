@@ -1,0 +1,215 @@
+"""`kibitz reproduce auto-stitching`: automatic stitching against the partitions of the papers, in Leduc.
+
+The plan is docs/plans/auto_stitching.md, which was committed before the runs; they are in `auto_stitching_runs`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from kibitz.papers import auto_stitching_runs as leduc
+from kibitz.papers.auto_stitching_runs import HAND, OF_BASE
+from kibitz.papers.claims import OURS, START, Claim, Comparison
+from kibitz.papers.experiment import Experiment, Page, PaperPlan, of_parts
+from kibitz.papers.gibson2011_runs import BASE
+from kibitz.papers.runs import Answers, Run
+from kibitz.report.figures import PointGroup, Points, Scatter, Sheet, Spread, dot
+
+TITLE = "Automatic stitching against hand-made partitions: Leduc"
+SOURCE = OURS
+AUTO = "automatic"
+ENOUGH = 0.8  # of a predicted gain
+WORDS = {2: "two players", 3: "three players"}
+PARTS = {2: "two-players", 3: "three-players"}
+DEPARTS = {
+    2: (
+        "The search takes more computation than a hand-made strategy of the same memory.",
+        "Memory is counted in the game without suits; the papers count it with suits.",
+    ),
+    3: ("Three players have fewer parts, rounds and iterations than two.",),
+}
+LIMITS = "Limits of the comparison"
+PLAN = PaperPlan(starts=10)
+QUICK = PaperPlan(starts=2, until=1e-2, iterations=20, quick=True)
+
+
+@dataclass(frozen=True)
+class AutoResults:
+    """Figures of one number of players over all seeds, in milli-antes."""
+
+    players: int
+    size: dict[str, int]  # of the base and of hand-made strategies
+    exploit: dict[str, Spread]
+    earns: dict[str, Spread]
+    searches: list[dict[str, Any]]  # of each seed: limit -> facts
+
+    def auto(self, name: str) -> str:
+        """The search with the memory of a hand-made strategy."""
+        return f"auto {self.size[name]}"
+
+
+def runs(plan: PaperPlan, players: int) -> list[Run]:
+    seeds = [(players, plan.until, plan.iterations, plan.quick, leduc.FIRST_SEED + seed) for seed in plan.seeds]
+    return [
+        Run(f"sizes, {WORDS[players]}", leduc.sizes, [(players,)]),
+        Run(WORDS[players], leduc.one_seed, seeds, "processes"),
+    ]
+
+
+def gather(players: int, answers: Answers) -> AutoResults:
+    (size,) = answers[f"sizes, {WORDS[players]}"]
+    return results(players, size, answers[WORDS[players]])
+
+
+def results(players: int, size: dict[str, int], seeds: Sequence[Mapping[str, Any]]) -> AutoResults:
+    def spreads(what: str) -> dict[str, Spread]:
+        return {name: Spread(tuple(1000.0 * seed[what][name] for seed in seeds)) for name in seeds[0][what]}
+
+    return AutoResults(players, size, spreads("exploitability"), spreads("earnings"), [s["searches"] for s in seeds])
+
+
+def sign_test(differences: Sequence[float]) -> float:
+    """The two-sided p-value: how often fair coins fall as unequally as the signs do. Ties are left out."""
+    from scipy.stats import binomtest
+
+    positive, negative = sum(d > 0.0 for d in differences), sum(d < 0.0 for d in differences)
+    return float(binomtest(positive, positive + negative).pvalue) if positive + negative else 1.0
+
+
+def claims(r: AutoResults) -> Iterator[Claim]:
+    for name in HAND[r.players]:
+        yield _better(r, name, r.exploit, "is less exploitable", -1.0)
+    for name in HAND[r.players]:
+        yield _better(r, name, r.earns, "earns more", 1.0)
+    text = f"{WORDS[r.players]}: the first plan achieves at least {ENOUGH:.0%} of its predicted gain"
+    cases = []
+    for searches in r.searches:
+        first = [search["rounds"][0] for search in searches.values() if search["rounds"]]
+        cases.append(tuple(Comparison(x["achieved"], ">=", ENOUGH * x["predicted"]) for x in first))
+    yield Claim(text, SOURCE, cases)
+
+
+def _better(r: AutoResults, name: str, what: Mapping[str, Spread], verb: str, sign: float) -> Claim:
+    mine, theirs = what[r.auto(name)], what[name]
+    cases = [Comparison(a, ">" if sign > 0.0 else "<", b) for a, b in zip(mine.values, theirs.values, strict=True)]
+    p = sign_test([a - b for a, b in zip(mine.values, theirs.values, strict=True)])
+    claim = Claim(f"{WORDS[r.players]}: {AUTO} with the memory of {name} {verb}", SOURCE, cases)
+    return replace(claim, detail=f"{mine.mean:.1f} against {theirs.mean:.1f}, sign test p = {p:.2g}")
+
+
+def sheet(r: AutoResults) -> Sheet:
+    rows = [(BASE, f"{r.size[BASE]}", r.exploit[BASE].text(), "", r.earns[BASE].text(), "", "")]
+    for name in HAND[r.players]:
+        auto = r.auto(name)
+        p = [sign_test([a - b for a, b in zip(what[auto].values, what[name].values, strict=True)])
+             for what in (r.exploit, r.earns)]  # fmt: skip
+        rows.append((name, f"{r.size[name]}", r.exploit[name].text(), r.exploit[auto].text(), r.earns[name].text(),
+                     r.earns[auto].text(), f"{p[0]:.2g}; {p[1]:.2g}"))  # fmt: skip
+    return Sheet(
+        f"{WORDS[r.players].capitalize()}, base {OF_BASE[r.players]}, milli-antes per hand",
+        ("strategy", "memory", "exploitability", f"{AUTO}", "earnings", f"{AUTO} earns", "sign tests"), rows,
+        "Memory: infosets of the largest computation. Automatic: the search with that memory, from the same base. "
+        "Means ± standard deviations over seeds; p-values of exploitability, then of earnings.",
+    )  # fmt: skip
+
+
+def losing_sheet(r: AutoResults) -> Sheet:
+    """Seeds in which automatic stitching was worse, and whether it was then better by the other measure."""
+    rows, n = [], len(r.searches)
+    for name in HAND[r.players]:
+        auto = r.auto(name)
+        gains = [a - b for a, b in zip(r.exploit[name].values, r.exploit[auto].values, strict=True)]
+        more = [a - b for a, b in zip(r.earns[auto].values, r.earns[name].values, strict=True)]
+        exploited, poorer = sum(g <= 0.0 for g in gains), sum(m <= 0.0 for m in more)
+        both = sum(m <= 0.0 and g > 0.0 for m, g in zip(more, gains, strict=True))
+        rows.append((name, f"{exploited} of {n}", f"{poorer} of {n}", f"{both}"))
+    return Sheet(
+        f"Where automatic stitching loses, {WORDS[r.players]}",
+        ("against", "more exploitable", "earns less", "of these less exploitable"), rows,
+        "The search judges by exploitability and never sees an opponent. Where it earns less and is less exploitable, "
+        "it gave up winnings from weak opponents.",
+    )  # fmt: skip
+
+
+def search_sheet(r: AutoResults) -> Sheet:
+    rows = []
+    for limit in r.searches[0]:
+        facts = [searches[limit] for searches in r.searches]
+        rounds = Spread(tuple(float(len(f["rounds"])) for f in facts))
+        pilots = Spread(tuple(float(sum(x["pilots"] for x in f["rounds"])) for f in facts))
+        seconds = Spread(tuple(f["seconds"] for f in facts))
+        kept = Counter(name for f in facts for x in f["rounds"] for name in x["kept"])
+        most = ", ".join(f"{name} ({count})" for name, count in kept.most_common(3))
+        rows.append((f"{limit} infosets", rounds.text(), pilots.text(0), seconds.text(0), most))
+    return Sheet(f"What the searches did, {WORDS[r.players]}",
+                 ("memory", "rounds", "experts tried", "seconds", "kept most often"), rows,
+                 "The seconds were taken on a machine that was busy with other work.")  # fmt: skip
+
+
+def points(r: AutoResults) -> Points:
+    plans = [x for searches in r.searches for f in searches.values() for x in f["rounds"]]
+    both = tuple((1000.0 * x["predicted"], 1000.0 * x["achieved"]) for x in plans)
+    alone = tuple((1000.0 * p, 1000.0 * a) for x in plans for _, p, a in x["moves"])
+    return Points(f"gains-{r.players}", f"Predicted and achieved gains, {WORDS[r.players]}",
+                  "predicted gain in exploitability, milli-antes", "achieved gain, milli-antes",
+                  (PointGroup("plans", both), PointGroup("experts of plans, one by one", alone)))  # fmt: skip
+
+
+def accuracy(r: AutoResults) -> str:
+    """How far predictions are off, in a sentence."""
+    plans = [x for searches in r.searches for f in searches.values() for x in f["rounds"]]
+    off = sorted(1000.0 * abs(x["achieved"] - x["predicted"]) for x in plans)
+    if not off:
+        return ""
+    gain = sum(1000.0 * x["achieved"] for x in plans) / len(plans)
+    return (f"For {WORDS[r.players]} predictions are off by {off[len(off) // 2]:.2f} milli-antes in the median of "
+            f"{len(off)} plans, which gained {gain:.1f} on average.")  # fmt: skip
+
+
+def page(plan: PaperPlan, r: AutoResults, claims: Sequence[Claim]) -> Page:
+    return Page(
+        about=f"A search chooses where experts go in Leduc hold'em for {WORDS[r.players]}. It is compared with the "
+        "partitions that Gibson & Szafron (2011) and Waugh, Bard & Bowling (2009) chose by hand: from the same base, "
+        f"with the same memory, on the same seed. All figures are exact, over {plan.starts} random initialisations, as "
+        "fixed in docs/plans/auto_stitching.md.",
+        departs=DEPARTS[r.players], limits=LIMITS, notes=(accuracy(r),),
+        sheets=(sheet(r), losing_sheet(r), search_sheet(r)),
+        pictures=(
+            Scatter(f"exploitability-{r.players}", f"Leduc, {WORDS[r.players]}: exploitability by memory",
+                    "exploitability, milli-antes per hand", _dots(r)),
+            points(r),
+        ),
+        figures={
+            "unit": "milli-antes", "size": r.size,
+            "exploitability": {name: s.data() for name, s in r.exploit.items()},
+            "earnings": {name: s.data() for name, s in r.earns.items()}, "searches": r.searches,
+        },
+    )  # fmt: skip
+
+
+def _dots(r: AutoResults) -> tuple[Any, ...]:
+    base = OF_BASE[r.players]
+    hand = [dot(name, base, r.size[name], r.exploit[name]) for name in (BASE, *HAND[r.players])]
+    limits = sorted({r.size[name] for name in HAND[r.players]})
+    return (*hand, *(dot(f"{AUTO} {k}", base, k, r.exploit[f"auto {k}"], None, True) for k in limits))
+
+
+def _part(players: int) -> Experiment[AutoResults]:
+    return Experiment(
+        PARTS[players], WORDS[players], PLAN, QUICK, partial(runs, players=players),
+        lambda plan, answers: gather(players, answers), claims, page,
+    )  # fmt: skip
+
+
+_BOTH = of_parts("auto-stitching", TITLE, PLAN, QUICK, {PARTS[n]: _part(n) for n in WORDS}, START)
+
+
+def _page(plan: PaperPlan, results: dict[str, Any], claims: Sequence[Claim]) -> Page:
+    return replace(_BOTH.page(plan, results, claims), limits=LIMITS)
+
+
+EXPERIMENT = replace(_BOTH, page=_page)

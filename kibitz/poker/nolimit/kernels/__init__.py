@@ -1,0 +1,1 @@
+"""Compiled no-limit betting, translation, matches and responses."""

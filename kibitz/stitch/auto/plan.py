@@ -1,0 +1,283 @@
+"""Plans: which experts to train, from pilots and the integer programme.
+
+A pilot is a move solved for a few iterations, twice: what it gains after the shorter and after the longer run says
+whether its rows still learn, and the two times say how long a whole run takes. Two pilots are also joined and measured
+together where their parts do not overlap: what they lose to each other is in the programme (`best_set`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.core.errors import SolverError
+from kibitz.stitch.auto.cuts import Cut, cuts
+from kibitz.stitch.auto.judges import Judge
+from kibitz.stitch.auto.programme import best_set
+from kibitz.stitch.auto.setting import DYNAMIC, PAIRS, REBUILT, STATIC, Move, MoveRun, Setting, Size
+from kibitz.stitch.auto.signals import PartSignal, losses
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+MOST_PAIRED, FEW_PAIRED = 24, 6  # pilots that are measured in pairs: those that gain most
+LARGE = 1_000_000  # columns of a game in which fewer pairs are measured
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a search may use.
+
+    infosets  of one computation, the base's too, as papers count memory; memory: bytes of one computation
+    seconds   of the whole search; rounds: of plans that are carried out, one after another
+    """
+
+    infosets: int | None = None
+    memory: int | None = None
+    seconds: float | None = None
+    rounds: int = 8
+
+    def __post_init__(self) -> None:
+        for name in ("infosets", "memory", "seconds"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise SolverError(f"{name}={value} must be above 0")
+        if self.rounds < 1:
+            raise SolverError(f"rounds={self.rounds} must be 1 or more")
+
+    def allow(self, size: Size) -> bool:
+        return size.infosets <= (self.infosets or math.inf) and size.memory <= (self.memory or math.inf)
+
+    def data(self) -> dict[str, Any]:
+        return {"infosets": self.infosets, "memory": self.memory, "seconds": self.seconds, "rounds": self.rounds}
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is tried.
+
+    insides     abstractions of experts; none: those that the game offers and that are finer than the base's
+    seats       S of experts: all, each, pairs; none: all of these
+    solver      see `kibitz solvers`; iterations: of an expert that is trained
+    pilot       iterations of the shorter pilot; the longer has four times as many
+    cuts        parts that are tried in a round
+    """
+
+    insides: tuple[str, ...] = ()
+    seats: tuple[str, ...] = ("all", "each", PAIRS)
+    solver: str = "cfr+"
+    iterations: int = 1000
+    pilot: int = 25
+    cuts: int = 12
+    together: int = 8  # moves of a plan, at most
+
+    def __post_init__(self) -> None:
+        if not self.seats or set(self.seats) - {"all", "each", PAIRS}:
+            raise SolverError(f"seats={list(self.seats)}: choose among all, each and {PAIRS}")
+        for name in ("iterations", "pilot", "cuts", "together"):
+            if getattr(self, name) < 1:
+                raise SolverError(f"{name}={getattr(self, name)} must be 1 or more")
+
+    def data(self) -> dict[str, Any]:
+        return {"insides": list(self.insides), "seats": list(self.seats), "solver": self.solver,
+                "iterations": self.iterations, "pilot": self.pilot, "cuts": self.cuts,
+                "together": self.together}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Pilot:
+    """A move that was tried for a short time."""
+
+    move: Move
+    size: Size
+    gains: tuple[float, float]  # after the shorter run and after the longer
+    seconds: float  # that a whole run is predicted to take
+    answer: Floats = field(repr=False)  # of the longer
+
+    @property
+    def gain(self) -> float:
+        return self.gains[1]
+
+    @property
+    def learns(self) -> bool:
+        """Whether its rows gained a tenth more in the longer run: then they need long."""
+        return self.gains[1] > self.gains[0] + 0.1 * abs(self.gains[0])
+
+    def data(self) -> dict[str, Any]:
+        return {**self.move.data(), "name": self.move.name, "infosets": self.size.infosets,
+                "memory": self.size.memory, "gain": self.gain, "gain_shorter": self.gains[0],
+                "learns": self.learns, "seconds": self.seconds}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Moves to carry out, with what they are predicted to gain and to cost."""
+
+    signals: tuple[PartSignal, ...]  # of the parts that were looked at
+    pilots: tuple[Pilot, ...]
+    chosen: tuple[int, ...]  # of the pilots
+    predicted: float  # what the chosen pilots gain together
+    summed: float  # ... and one by one: more where returns diminish
+    unit: str
+
+    @property
+    def moves(self) -> list[Pilot]:
+        return [self.pilots[k] for k in self.chosen]
+
+    @property
+    def seconds(self) -> float:
+        return sum(pilot.seconds for pilot in self.moves)
+
+    @property
+    def infosets(self) -> int:
+        return max((pilot.size.infosets for pilot in self.moves), default=0)
+
+    @property
+    def memory(self) -> int:
+        return max((pilot.size.memory for pilot in self.moves), default=0)
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "unit": self.unit, "predicted": self.predicted, "summed": self.summed, "seconds": self.seconds,
+            "infosets": self.infosets, "memory": self.memory, "moves": [pilot.data() for pilot in self.moves],
+            "tried": [pilot.data() for pilot in self.pilots], "parts": [signal.data() for signal in self.signals],
+        }  # fmt: skip
+
+
+# Many moves are solved at once: (moves, strategy, lengths in iterations)
+SolveAll = Callable[[Sequence[Move], Floats, Sequence[int]], list[MoveRun]]
+
+
+def candidates(
+    setting: Setting, lost: Floats, changed: Bools, limits: Limits, effort: Effort
+) -> tuple[list[Cut], list[tuple[Move, Size]]]:
+    """(the parts that are looked at, the moves that fit the limits). changed: [I] infosets that experts have."""
+    sets = [s for s in effort.seats if s != PAIRS or setting.players > 2]
+    insides = list(effort.insides)
+    if not setting.has_tree:  # experts of a form see the game as it is, and nobody is free outside their part
+        sets, insides = ["all"], ["null"]
+
+    def experts(cut: Cut) -> list[Move]:
+        return [Move(STATIC, (cut,), seats, (inside,)) for inside in insides for seats in sets]
+
+    def fits(cut: Cut) -> bool:
+        return any(limits.allow(setting.size(move)) for move in experts(cut))
+
+    parts = cuts(setting.parts, lost, effort.cuts, fits)
+    moves = [move for cut in parts for move in experts(cut)]
+    if changed.any() and not changed.all():
+        moves.append(Move(REBUILT, (Cut("rest", ~changed),), "all", (setting.base,)))
+    sized = [(move, setting.size(move)) for move in moves]
+    return parts, [(move, size) for move, size in sized if size.infosets and limits.allow(size)]
+
+
+def pilots_of(
+    judge: Judge, moves: Sequence[tuple[Move, Size]], strategy: Floats, effort: Effort, solve: SolveAll
+) -> list[Pilot]:
+    """Both pilots of all moves."""
+    shorter, longer = effort.pilot, 4 * effort.pilot
+    runs = solve([move for move, _ in moves], strategy, (shorter, longer))
+    result = []
+    for (move, size), ((early, late), (quick, slow)) in zip(moves, runs, strict=True):
+        gains = judge.gain(early, strategy), judge.gain(late, strategy)
+        rate = max(0.0, slow - quick) / (longer - shorter)
+        result.append(Pilot(move, size, gains, max(slow, slow + rate * (effort.iterations - longer)), late))
+    return result
+
+
+def changed_columns(setting: Setting, move: Move) -> Bools:
+    """[K] the columns that a move that is not dynamic changes."""
+    here: Bools = move.here[setting.form.infosets.row_of_column]
+    return here
+
+
+def joined(setting: Setting, strategy: Floats, answers: Sequence[tuple[Move, Floats]]) -> Floats:
+    """A strategy with the parts of moves in place of its own; a dynamic move replaces all of it."""
+    result = strategy
+    for move, answer in answers:
+        result = answer if move.kind == DYNAMIC else np.where(changed_columns(setting, move), answer, result)
+    return result
+
+
+def plan_of(
+    setting: Setting, judge: Judge, strategy: Floats, changed: Bools, limits: Limits, effort: Effort,
+    solve: SolveAll, seconds: float = math.inf,
+) -> Plan:  # fmt: skip
+    """The plan that gains most within the limits. seconds: that training its moves may take together."""
+    lost = losses(setting.form, strategy)
+    parts, moves = candidates(setting, lost, changed, limits, effort)
+    pilots = pilots_of(judge, moves, strategy, effort, solve)
+    order = sorted(range(len(pilots)), key=lambda k: -pilots[k].gain)
+    tried = order[: MOST_PAIRED if setting.form.columns < LARGE else FEW_PAIRED]
+    if not judge.exact:  # pairs would be measured in matches, which are too rough for differences
+        tried = [k for k in tried if pilots[k].gain > 0.0]
+    among = [pilots[k] for k in tried]
+    conflicts, extra = _pairs(setting, judge, strategy, among)
+    costs = [([1.0] * len(among), float(effort.together)), ([p.seconds for p in among], seconds)]
+    sets = [best_set([p.gain for p in among], conflicts, extra, costs)]
+    if judge.exact:  # pairs do not say all: the best expert and the best pair are measured against the programme's plan
+        affordable = [k for k, p in enumerate(among) if p.seconds <= seconds]
+        sets += [[k] for k in affordable[:1]]
+        pairs = {pair: among[pair[0]].gain + among[pair[1]].gain + x for pair, x in extra.items()}
+        cheap = [pair for pair in pairs if sum(among[k].seconds for k in pair) <= seconds]
+        sets += [list(max(cheap, key=pairs.__getitem__))] if cheap else []
+    gains = [_together_gain(setting, judge, strategy, [among[k] for k in each]) for each in sets]
+    best = max(range(len(sets)), key=lambda k: gains[k])
+    chosen = [tried[k] for k in sets[best]] if gains[best] > 0.0 else []
+    summed = sum(pilots[k].gain for k in chosen)
+    predicted = gains[best] if chosen else 0.0
+    signals = setting.signals(strategy, parts)
+    return Plan(tuple(signals), tuple(pilots), tuple(chosen), predicted, summed, judge.unit)
+
+
+def _pairs(
+    setting: Setting, judge: Judge, strategy: Floats, among: Sequence[Pilot]
+) -> tuple[list[tuple[int, int]], dict[tuple[int, int], float]]:
+    """(pairs that overlap, what other pairs gain beyond the sum of both). One may help only beside another."""
+    conflicts, extra = [], {}
+    for b, two in enumerate(among):
+        for a, one in enumerate(among[:b]):
+            if (one.move.here & two.move.here).any():
+                conflicts.append((a, b))
+            elif judge.exact:
+                extra[a, b] = _together_gain(setting, judge, strategy, [one, two]) - one.gain - two.gain
+    return conflicts, extra
+
+
+def _together_gain(setting: Setting, judge: Judge, strategy: Floats, pilots: Sequence[Pilot]) -> float:
+    """What pilots gain together: measured if that is exact, else the sum."""
+    if len(pilots) < 2 or not judge.exact:
+        return sum(pilot.gain for pilot in pilots)
+    return judge.gain(joined(setting, strategy, [(pilot.move, pilot.answer) for pilot in pilots]), strategy)
+
+
+def dynamic_move(
+    setting: Setting, strategy: Floats, limits: Limits, effort: Effort, inside: str
+) -> tuple[Move, Size] | None:
+    """Finer abstractions for the parts of the base that lose most, as many as fit: a new base; None if none fits.
+
+    The programme weighs what a part loses against the rows that it takes. What comes of it is tried by a pilot.
+    """
+    lost = losses(setting.form, strategy)
+
+    def fits_alone(cut: Cut) -> bool:
+        return limits.allow(setting.size(Move(DYNAMIC, (cut,), "all", (inside,))))
+
+    parts = cuts(setting.parts, lost, effort.cuts, fits_alone)
+    alone = [setting.size(Move(DYNAMIC, (cut,), "all", (inside,))) for cut in parts]
+    coarse = setting.base_rows
+    fits = [k for k in range(len(parts)) if alone[k].infosets > coarse]
+    overlaps = [(a, b) for b in range(len(fits)) for a in range(b) if parts[fits[a]].overlaps(parts[fits[b]])]
+    rows = [float(alone[k].infosets - coarse) for k in fits]
+    room = math.inf if limits.infosets is None else float(limits.infosets - coarse)
+    picked = best_set([float(lost[parts[k].here].sum()) for k in fits], overlaps, None, [(rows, room)])
+    if not picked:
+        return None
+    chosen = tuple(parts[fits[k]] for k in picked)
+    move = Move(DYNAMIC, chosen, "all", (inside,) * len(chosen))
+    size = setting.size(move)
+    return (move, size) if limits.allow(size) else None

@@ -1,0 +1,295 @@
+"""The search: stitch, measure, cut again, until the budget is spent.
+
+A round makes a plan (`plan.py`), trains its experts on the strategy of the moment, and keeps those that help together;
+the others are taken back. The next round cuts the stitched strategy again. If finer abstractions of whole parts fit
+the memory, a second line starts from such a dynamic base. The better line is the answer.
+
+Answers of solvers can be kept in a folder, under a digest of all that they depend on. The search itself has nothing
+random in it, so the same call goes on where it was stopped: it reads what was solved, and what that took.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.core import store
+from kibitz.core.errors import ArtefactError
+from kibitz.core.executor import current
+from kibitz.core.pieces import Piece
+from kibitz.forms.profile import Profile
+from kibitz.stitch.auto.judges import ExactJudge, Judge
+from kibitz.stitch.auto.plan import (
+    Effort,
+    Limits,
+    Pilot,
+    Plan,
+    dynamic_move,
+    joined,
+    pilots_of,
+    plan_of,
+)
+from kibitz.stitch.auto.setting import Move, MoveRun, Setting, order_of, solve_order
+
+__all__ = ["Auto", "Round", "StitchSearch"]
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+KIND = "stitching-answer"
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """A plan that was carried out."""
+
+    line: str  # what the line started from: base, or the dynamic move
+    plan: Plan
+    kept: tuple[str, ...]
+    taken_back: tuple[str, ...]
+    achieved: float  # what the strategy gained in this round
+    one_by_one: tuple[tuple[str, float, float], ...]  # (move, predicted gain, achieved gain) of each by itself
+    loss: float | None  # exploitability after the round, where it is exact
+    seconds: float
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "line": self.line, "plan": self.plan.data(), "kept": list(self.kept), "taken_back": list(self.taken_back),
+            "predicted": self.plan.predicted, "achieved": self.achieved, "loss": self.loss, "seconds": self.seconds,
+            "moves": [{"name": n, "predicted": p, "achieved": a} for n, p, a in self.one_by_one],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Auto:
+    """What a search has come to."""
+
+    profile: Profile
+    rounds: tuple[Round, ...]
+    loss: tuple[float, float] | None  # exploitability of the base and of the result, where it is exact
+    infosets: int  # of the largest computation that the result needed
+    seconds: float
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def data(self) -> dict[str, Any]:
+        return {
+            "base_loss": None if self.loss is None else self.loss[0],
+            "loss": None if self.loss is None else self.loss[1], "infosets": self.infosets, "seconds": self.seconds,
+            "rounds": [each.data() for each in self.rounds], **self.facts,
+        }  # fmt: skip
+
+
+class StitchSearch:
+    """A search on one setting. folder: where answers are kept; tell: is called with a line about what goes on."""
+
+    def __init__(
+        self, setting: Setting, limits: Limits, effort: Effort, judge: Judge | None = None, seed: int = 0,
+        folder: Path | None = None, tell: Tell | None = None,
+    ) -> None:  # fmt: skip
+        self.setting, self.limits, self.effort, self.seed = setting, limits, effort, seed
+        self.judge: Judge = judge or ExactJudge(setting.form)
+        self.folder, self.tell = folder, tell or (lambda text: None)
+        self.spent = 0.0  # seconds of the clock in solvers, with those that answers which were read once took
+
+    # Solving
+
+    def solve(self, moves: Sequence[Move], strategy: Floats, lengths: Sequence[int]) -> list[MoveRun]:
+        """The runs of all moves, side by side where there are cores."""
+        keys = [self._key(move, strategy, lengths) for move in moves]
+        runs: dict[int, MoveRun] = {}
+        for number, key in enumerate(keys):
+            if (known := self._read(key, len(lengths))) is not None:
+                runs[number], share = known
+                self.spent += share
+        left = [number for number in range(len(moves)) if number not in runs]
+        executor = current()
+        if executor.elsewhere:
+            work: Callable[..., MoveRun] = solve_order
+            pieces = [Piece((order_of(self.setting, moves[k]), strategy, tuple(lengths), self.seed)) for k in left]
+        else:
+            work = _solved
+            pieces = [Piece((self.setting, moves[k], strategy, lengths, self.seed)) for k in left]
+        mark = time.perf_counter()
+        for done, (number, (answers, seconds)) in enumerate(executor.map(work, pieces, "threads"), 1):
+            k, now = left[number], time.perf_counter()
+            runs[k] = MoveRun(np.asarray(answers), tuple(seconds))
+            self._keep(keys[k], runs[k], now - mark)  # of what they took together, each has its share
+            self.spent, mark = self.spent + now - mark, now
+            self.tell(f"{done} of {len(left)} moves solved for {max(lengths):,} iterations")
+        return [runs[number] for number in range(len(moves))]
+
+    def _key(self, move: Move, strategy: Floats, lengths: Sequence[int]) -> str:
+        setting, content = self.setting, hashlib.sha256()
+        about = [setting.spec, setting.form.tree_digest, setting.base, setting.solver, move.data(), list(lengths)]
+        content.update(json.dumps([*about, self.seed], sort_keys=True).encode())
+        for cut in move.cuts:
+            content.update(np.packbits(cut.here).tobytes())
+        content.update(np.ascontiguousarray(strategy, np.float64).tobytes())
+        return content.hexdigest()[:32]
+
+    def _read(self, key: str, lengths: int) -> tuple[MoveRun, float] | None:
+        if self.folder is None or not (self.folder / key / "manifest.json").exists():
+            return None
+        try:
+            saved = store.load(self.folder / key, KIND)
+            answers, share = np.array(saved.arrays["answers"]), float(saved.meta["share"])
+            seconds = tuple(float(x) for x in saved.meta["seconds"])
+        except (ArtefactError, KeyError, TypeError, ValueError):
+            return None  # solved again
+        fits = answers.shape == (lengths, self.setting.form.columns) and len(seconds) == lengths
+        return (MoveRun(answers, seconds), share) if fits else None
+
+    def _keep(self, key: str, run: MoveRun, share: float) -> None:
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            store.save(self.folder / key, KIND, {"answers": run.answers}, {"seconds": run.seconds, "share": share})
+
+    @property
+    def left(self) -> float:
+        return math.inf if self.limits.seconds is None else self.limits.seconds - self.spent
+
+    # Plans and rounds
+
+    def plan(self, strategy: Floats, changed: Bools | None = None) -> Plan:
+        """The next plan, with pilots but without training."""
+        changed = np.zeros(len(self.setting.seat), bool) if changed is None else changed
+        return plan_of(self.setting, self.judge, strategy, changed, self.limits, self.effort, self.solve, self.left)
+
+    def dynamic_base(self, strategy: Floats) -> Pilot | None:
+        """The dynamic base that gains most in a pilot, if one fits the memory and gains anything."""
+        if not self.setting.has_tree:
+            return None  # forms without a tree have no dynamic experts
+        moves = []
+        for inside in self.effort.insides:
+            move = dynamic_move(self.setting, strategy, self.limits, self.effort, inside)
+            if move is not None:
+                moves.append(move)
+        pilots = pilots_of(self.judge, moves, strategy, self.effort, self.solve)
+        best = max(pilots, key=lambda pilot: pilot.gain, default=None)
+        return best if best is not None and best.gain > 0.0 else None
+
+    def run(
+        self, base: Floats, on_round: Callable[[Round], None] | None = None, first: Plan | None = None
+    ) -> Auto:
+        """The best strategy that was found from a base. first: the plan of the first round, if it is known already."""
+        began = time.perf_counter()
+        lines = [("base", base, self.setting.base_rows)]
+        rounds: list[Round] = []
+        start = self.dynamic_base(base)
+        if start is not None and self.left > 0.0:
+            self.tell(f"solving {start.move.name}")
+            answer = self.solve([start.move], base, [self.effort.iterations])[0].answers[0]
+            if self.judge.judge(answer, base).better:
+                lines.append((start.move.name, answer, start.size.infosets))
+        outcomes = []
+        for name, strategy, size in lines:
+            outcomes.append(self._line(name, strategy, size, rounds, on_round, first if name == "base" else None))
+        best, size = outcomes[0]
+        for other, other_size in outcomes[1:]:
+            if self.judge.judge(other, best).better:
+                best, size = other, other_size
+        loss = None
+        if isinstance(self.judge, ExactJudge):
+            loss = self.judge.loss(base), self.judge.loss(best)
+        kept = [name for each in rounds for name in each.kept]
+        about = {"kind": "auto", "limits": self.limits.data(), "effort": self.effort.data(), "seed": self.seed,
+                 "kept": kept, "judge": self.judge.data()}  # fmt: skip
+        profile = self.setting.profile(best, solver="stitch", stitch=about, abstraction=self.setting.base)
+        facts = {"lines": [name for name, _, _ in lines], "solving": self.spent, **self.judge.data()}
+        return Auto(profile, tuple(rounds), loss, size, time.perf_counter() - began, facts)
+
+    def _line(
+        self, name: str, strategy: Floats, size: int, rounds: list[Round], on_round: Callable[[Round], None] | None,
+        first: Plan | None,
+    ) -> tuple[Floats, int]:
+        changed = np.zeros(len(self.setting.seat), bool)
+        for number in range(self.limits.rounds):
+            if self.left <= 0.0:
+                break
+            self.tell(f"{name}, round {number + 1}: pilots")
+            began = time.perf_counter()
+            plan = self.plan(strategy, changed) if first is None or number else first
+            if not plan.moves or self.left <= 0.0:
+                break
+            after, touched, record = self._carried_out(name, plan, strategy, began)
+            rounds.append(record)
+            if on_round is not None:
+                on_round(record)
+            if not record.kept:
+                break
+            strategy, changed, size = after, changed | touched, max(size, plan.infosets)
+        return strategy, size
+
+    def _carried_out(self, name: str, plan: Plan, strategy: Floats, began: float) -> tuple[Floats, Bools, Round]:
+        """Train the experts of a plan, and keep those that help together."""
+        moves = [pilot.move for pilot in plan.moves]
+        self.tell(f"{name}: training {len(moves)} experts")
+        answers = [run.answers[0] for run in self.solve(moves, strategy, [self.effort.iterations])]
+        after, kept = self._together(strategy, plan.moves, answers)
+        touched = np.zeros(len(self.setting.seat), bool)
+        for k in kept:
+            touched |= moves[k].here
+        alone = tuple(
+            (m.name, p.gain, self.judge.gain(joined(self.setting, strategy, [(m, a)]), strategy))
+            for m, p, a in zip(moves, plan.moves, answers, strict=True)
+        )
+        loss = self.judge.loss(after) if isinstance(self.judge, ExactJudge) else None
+        record = Round(
+            name, plan, tuple(moves[k].name for k in kept),
+            tuple(m.name for k, m in enumerate(moves) if k not in kept),
+            self.judge.gain(after, strategy) if kept else 0.0, alone, loss, time.perf_counter() - began,
+        )  # fmt: skip
+        return after, touched, record
+
+    def _together(
+        self, strategy: Floats, pilots: Sequence[Pilot], answers: Sequence[Floats]
+    ) -> tuple[Floats, list[int]]:
+        """(the strategy with the moves that help together, which they are).
+
+        Exact judges compare all answers and pilots of a move with leaving it out, one move at a time, until nothing
+        improves, from all moves and from none. Matches take the moves in order, each a try of its own.
+        """
+        setting, judge = self.setting, self.judge
+        choices = [(None, answer, pilot.answer) for pilot, answer in zip(pilots, answers, strict=True)]
+
+        def combined(choice: Sequence[int]) -> Floats:
+            taken = [(p.move, options[c]) for p, options, c in zip(pilots, choices, choice, strict=True) if c]
+            return joined(setting, strategy, [(move, answer) for move, answer in taken if answer is not None])
+
+        if not judge.exact:
+            chosen = [0] * len(pilots)
+            for k in range(len(pilots)):
+                trial = [*chosen[:k], 1, *chosen[k + 1 :]]
+                if judge.judge(combined(trial), combined(chosen)).better:
+                    chosen = trial
+            return combined(chosen), [k for k, c in enumerate(chosen) if c]
+        best, most = [0] * len(pilots), 0.0
+        for start in ([1] * len(pilots), [0] * len(pilots)):
+            choice, gain = list(start), judge.gain(combined(start), strategy)
+            improved = True
+            while improved:
+                improved = False
+                for k in range(len(choice)):
+                    for option in range(3):
+                        trial = [*choice[:k], option, *choice[k + 1 :]]
+                        trial_gain = judge.gain(combined(trial), strategy)
+                        if trial_gain > gain + 1e-12:
+                            choice, gain, improved = trial, trial_gain, True
+            if gain > most:
+                best, most = choice, gain
+        if not judge.judge(combined(best), strategy).better:
+            return strategy, []
+        return combined(best), [k for k, c in enumerate(best) if c]
+
+
+def _solved(setting: Setting, move: Move, strategy: Floats, lengths: Sequence[int], seed: int) -> MoveRun:
+    return setting.solve(move, strategy, lengths, seed)

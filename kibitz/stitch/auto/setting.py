@@ -1,0 +1,285 @@
+"""What a search for experts works on: a game with its parts and its abstractions, and the moves that it can solve.
+
+A `Move` is an ordinary computation of `kibitz.stitch` on the strategy of the moment:
+
+    static    a part solved in an abstraction, with the strategy frozen outside it, for S: each, all, or pairs of seats
+    rebuilt   the infosets that no expert has changed, solved again in the base's abstraction: the base, rebuilt
+    dynamic   the base's abstraction with finer ones in some parts, all solved together: a new base
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.core.errors import SolverError
+from kibitz.evaluate.infosets import infoset_values
+from kibitz.forms.abstraction import Abstraction, abstraction
+from kibitz.forms.profile import Profile
+from kibitz.forms.protocol import FreezableForm, GradientForm
+from kibitz.forms.sequence import form_of
+from kibitz.games import game as make_game
+from kibitz.games.tree import Tree, tree_of
+from kibitz.solvers import Task, make
+from kibitz.stitch.auto.cuts import Cut
+from kibitz.stitch.auto.signals import PartSignal, losses, part_reach
+from kibitz.stitch.columns import ColumnTarget, column_target, mixed, seed_of
+from kibitz.stitch.nodes import BYTES
+from kibitz.stitch.partition import Partition, TreeParts
+from kibitz.stitch.targets import Expert, Solving, Stitching, seat_sets
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+STATIC, REBUILT, DYNAMIC = "static", "rebuilt", "dynamic"
+PAIRS = "pairs"  # S = {i, i + 1} for each seat i: the hybrid of Gibson & Szafron's Sec. 7
+
+
+class Size(NamedTuple):
+    """The largest computation of a move, and all of them together."""
+
+    infosets: int
+    columns: int
+    computations: int
+
+    @property
+    def memory(self) -> int:
+        """Bytes that its arrays take."""
+        return BYTES * self.columns
+
+
+class MoveRun(NamedTuple):
+    """The answers of a move."""
+
+    answers: Floats  # [lengths, K]
+    seconds: tuple[float, ...]  # until each of them
+
+
+@dataclass(frozen=True)
+class Move:
+    """A change of the strategy, as plain data but for its parts."""
+
+    kind: str
+    cuts: tuple[Cut, ...]
+    seats: str  # S: each, all or pairs; of a dynamic move all
+    inside: tuple[str, ...]  # the abstraction in each part
+
+    @property
+    def name(self) -> str:
+        where = " + ".join(f"{c.name} in {a}" for c, a in zip(self.cuts, self.inside, strict=True))
+        s = {"each": "S={i}", "all": "S=N", PAIRS: "|S|=2"}[self.seats]
+        return f"{self.kind} {where}" + (f", {s}" if self.kind == STATIC else "")
+
+    @property
+    def here(self) -> Bools:
+        """[I] the infosets that it changes, if it is not dynamic."""
+        return self.cuts[0].here
+
+    def data(self) -> dict[str, Any]:
+        return {"kind": self.kind, "cuts": [cut.name for cut in self.cuts], "seats": self.seats,
+                "inside": list(self.inside)}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A game to be stitched. base: the name of the abstraction that the base was solved in."""
+
+    rules: Any
+    base: str
+    solver: str = "cfr+"
+    own: Mapping[str, Abstraction] = field(default_factory=dict)  # abstractions that have no name elsewhere
+
+    def __post_init__(self) -> None:
+        rules, known = self.rules, dict(self.own)
+        subject = rules if isinstance(rules, Tree | FreezableForm) else tree_of(rules)
+        form: GradientForm = form_of(subject) if isinstance(subject, Tree) else subject
+        if not form.perfect_recall:
+            raise SolverError("automatic stitching measures best responses by part, which needs perfect recall")
+        object.__setattr__(self, "subject", subject)
+        object.__setattr__(self, "form", form)
+        object.__setattr__(self, "_views", known)
+        infosets = form.infosets
+        seat = np.searchsorted(infosets.seat_start, np.arange(len(infosets.labels)), side="right") - 1
+        object.__setattr__(self, "seat", seat)
+
+    subject: Any = field(init=False)  # the tree, or the form without one
+    form: Any = field(init=False)
+    seat: NDArray[np.int64] = field(init=False)  # [I]
+    _views: dict[str, Abstraction] = field(init=False)
+
+    @property
+    def spec(self) -> str:
+        return str(self.subject.spec)
+
+    @property
+    def has_tree(self) -> bool:
+        return isinstance(self.subject, Tree)
+
+    @property
+    def players(self) -> int:
+        return int(self.form.seats)
+
+    @property
+    def parts(self) -> Any:
+        """What cuts ask (`kibitz.stitch.auto.cuts`)."""
+        if not self.has_tree:
+            return self.subject
+        return TreeParts(self.subject, None if isinstance(self.rules, Tree) else self.rules, "auto")
+
+    def view(self, name: str) -> Abstraction:
+        """An abstraction by its name, made once."""
+        if name not in self._views:
+            self._views[name] = abstraction(self.rules, name)
+        return self._views[name]
+
+    @property
+    def base_rows(self) -> int:
+        """The size of the base, as papers count it."""
+        return self.view(self.base).rows if self.has_tree else len(self.form.infosets.labels)
+
+    # Measures
+
+    def signals(self, probabilities: Floats, among: Sequence[Cut]) -> list[PartSignal]:
+        """Loss, reach and size of some parts."""
+        lost = losses(self.form, probabilities)
+        reach = infoset_values(self.subject, self.profile(probabilities)).reach
+        return [
+            PartSignal(c.name, float(lost[c.here].sum()), part_reach(self.form, reach, c.here), c.size) for c in among
+        ]
+
+    def profile(self, probabilities: Floats, **meta: Any) -> Profile:
+        digest = self.subject.digest if self.has_tree else self.subject.tree_digest
+        return Profile(self.form.infosets, probabilities, {"game": self.spec, "tree": digest, **meta})
+
+    # Moves
+
+    def seats(self, move: Move) -> Any:
+        """S of a move as `kibitz.stitch.static` reads it."""
+        if move.seats != PAIRS:
+            return move.seats
+        return [[i, (i + 1) % self.players] for i in range(self.players)]
+
+    def size(self, move: Move) -> Size:
+        """Its computations, counted before anything is built."""
+        infosets = self.form.infosets
+        if not self.has_tree:
+            return Size(move.cuts[0].size, int(infosets.width[move.here].sum()), 1)
+        if move.kind == DYNAMIC:
+            return self._counted([self.view(self.base), *map(self.view, move.inside)], self._choice(move), 1)
+        sizes = []
+        inside, outside = self.view(move.inside[0]), self.view(self.base)
+        for group, keep in seat_sets(self.seats(move), self.players):
+            mine = np.isin(self.seat, group)
+            if not (move.here & np.isin(self.seat, keep)).any():
+                continue
+            choice = np.select([move.here, ~mine], [0, 1], 2)
+            sizes.append(self._counted([inside, outside, inside], choice, 1, choice < 2))
+        return Size(
+            max((s.infosets for s in sizes), default=0), max((s.columns for s in sizes), default=0), len(sizes)
+        )
+
+    def _choice(self, move: Move) -> NDArray[np.int64]:
+        part = np.zeros(len(self.seat), np.int64)
+        for number, cut in enumerate(move.cuts, 1):
+            part[cut.here] = number
+        return part
+
+    def _counted(
+        self, views: Sequence[Abstraction], choice: NDArray[np.int64], computations: int, live: Bools | None = None
+    ) -> Size:
+        infosets = self.form.infosets
+        row, closed = mixed(views, choice, infosets)
+        among = np.arange(len(row)) if live is None else np.flatnonzero(live)
+        _, first = np.unique(row[among], return_index=True)
+        width = np.bincount(infosets.row_of_column, ~closed, minlength=len(row))
+        return Size(len(first), int(width[among[first]].sum()), computations)
+
+    def solve(self, move: Move, probabilities: Floats, lengths: Sequence[int], seed: int = 0) -> MoveRun:
+        """The strategies after a move whose experts were solved for so many iterations: one run, read at each length.
+
+        They are those of `kibitz.stitch`, to the bit; nothing is measured on the way.
+        """
+        began = time.perf_counter()
+        target = self.target(move, probabilities, seed)
+        built = target.experts()
+        setup, spent = time.perf_counter() - began, [0.0] * len(lengths)
+        answers: list[list[Profile]] = [[] for _ in lengths]
+        for number, expert in enumerate(built):
+            steps = self._steps(target, expert, lengths, seed_of(seed, number) if move.kind != DYNAMIC else seed)
+            for k in range(len(lengths)):
+                mark = time.perf_counter()
+                answers[k].append(next(steps))
+                spent[k] += time.perf_counter() - mark
+        joined = np.stack([target.join(built, each).probabilities for each in answers])
+        return MoveRun(joined, tuple(setup + sum(spent[: k + 1]) for k in range(len(lengths))))
+
+    def _steps(self, target: ColumnTarget, expert: Expert, lengths: Sequence[int], seed: int) -> Iterator[Profile]:
+        """An expert's answer after each number of iterations."""
+        game = expert.game
+        if not self.has_tree:
+            for length in lengths:
+                yield target.answer(game, {"iterations": length, "seed": seed})
+            return
+        tree = game.tree
+        if not tree.infosets.labels:
+            yield from [Profile(tree.infosets, np.zeros(0), {"tree": tree.digest})] * len(lengths)
+            return
+        solver = make(self.solver, Task(tree, form_of(tree), None, None, seed, 1))
+        for length in lengths:
+            left = (1 if solver.exact else length) - solver.iteration
+            if left > 0:
+                solver.step(left)
+            yield Profile(tree.infosets, solver.probabilities(), {"tree": tree.digest})
+
+    def target(self, move: Move, probabilities: Floats, seed: int) -> ColumnTarget:
+        """What a move is to `kibitz.stitch`."""
+        base = self.profile(probabilities)
+        how = Solving(self.solver, iterations=1, seed=seed, jobs=1)
+        views: list[Any] = [self.view(name) if self.has_tree else name for name in move.inside]
+        if move.kind == DYNAMIC:
+            infosets = self.form.infosets
+            parts = Partition(move.name, infosets, self._choice(move), ("base", *(c.name for c in move.cuts)))
+            plan = Stitching("dynamic", parts, inside=[self.view(self.base), *views])
+        else:
+            outside: Any = self.view(self.base) if self.has_tree else "null"
+            parts = move.cuts[0].partition(self.form.infosets)
+            plan = Stitching("static", parts, self.seats(move), views[0], outside)
+        return column_target(self.rules, base, plan, how)
+
+
+class MoveOrder(NamedTuple):
+    """A move as plain values, for a process or a machine that does not have its parts."""
+
+    game: str
+    base: str
+    solver: str
+    kind: str
+    names: tuple[str, ...]
+    here: NDArray[np.bool_]  # [parts, I]
+    seats: str
+    inside: tuple[str, ...]
+
+
+def order_of(setting: Setting, move: Move) -> MoveOrder:
+    if not setting.spec or setting.own:
+        raise SolverError("a game or an abstraction without a name cannot be sent to other machines: leave --on out")
+    here = np.stack([cut.here for cut in move.cuts])
+    names = tuple(cut.name for cut in move.cuts)
+    return MoveOrder(setting.spec, setting.base, setting.solver, move.kind, names, here, move.seats, move.inside)
+
+
+@lru_cache(2)
+def _setting(game: str, base: str, solver: str) -> Setting:
+    return Setting(make_game(game), base, solver)
+
+
+def solve_order(order: MoveOrder, probabilities: Floats, lengths: Sequence[int], seed: int) -> MoveRun:
+    """`Setting.solve` where only plain values arrive."""
+    cuts = tuple(Cut(name, here) for name, here in zip(order.names, np.asarray(order.here), strict=True))
+    move = Move(order.kind, cuts, order.seats, tuple(order.inside))
+    return _setting(order.game, order.base, order.solver).solve(move, np.array(probabilities), lengths, seed)

@@ -1,0 +1,46 @@
+"""kibitz stitch auto: plans, results, pictures, folders and errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import Call, bad, data, good
+
+import kibitz
+
+QUICK = ("--iterations", "20", "--pilot", "5", "--cuts", "4", "--rounds", "1", "--inside", "null")
+LEDUC = "leduc(suit_isomorphism=true)"
+
+
+def test_a_plan_is_shown_and_nothing_is_trained(call: Call) -> None:
+    out = good(call, "stitch", "auto", LEDUC, "--base", "JQ.K", "--max-infosets", "154", *QUICK, "--plan")
+    assert "Predicted gain in exploitability" in out and "NashConv lost" in out and "Nothing was trained" in out
+
+
+def test_a_search_saves_its_strategy_and_goes_on_from_its_folder(call: Call) -> None:
+    line = ("stitch", "auto", LEDUC, "--base", "JQ.K", "--memory", "24KB", *QUICK, "--work", "kept")
+    found = data(call, *line, "--out", "auto.profile")
+    result = found["result"]
+    assert result["loss"] < result["base_loss"] and found["plan"]["predicted"] > 0.0
+    assert kibitz.exploitability(LEDUC, kibitz.Profile.load("auto.profile")) == pytest.approx(result["loss"])
+    assert found["plan"]["memory"] <= 24_000 and list(Path("kept").iterdir())
+    again = data(call, *line)
+    assert again["result"]["sha256"] == result["sha256"] and again["out"] is None
+    assert "exploitability" in good(call, *line)
+
+
+def test_plans_are_drawn(call: Call) -> None:
+    good(call, "stitch", "auto", LEDUC, "--base", "JQ.K", *QUICK, "--plan", "--plot", "plan.png")
+    assert Path("plan.png").stat().st_size > 10_000
+    good(call, "stitch", "auto", "goofspiel(num_cards=3)", "--base", "null", *QUICK, "--plan", "--plot", "bars.svg")
+    assert "NashConv lost" in Path("bars.svg").read_text() or Path("bars.svg").stat().st_size > 1000
+
+
+def test_errors_speak_of_options(call: Call) -> None:
+    start = ("stitch", "auto", "kuhn", "--base", "JQ.K")
+    assert "--seats ['some']: choose among all, each and pairs" in bad(call, *start, "--seats", "some")
+    assert "--memory 'much' should be a number with its unit" in bad(call, *start, "--memory", "much")
+    assert "--plot x.doc should end in" in bad(call, *start, "--plot", "x.doc")
+    assert "unknown abstraction" in bad(call, "stitch", "auto", "kuhn", "--base", "Z")
+    good(call, "stitch", "kuhn", "--base", "JQ.K", "--partition", "prefix(b)", "--iterations", "5")  # as it was

@@ -1,0 +1,77 @@
+"""`kibitz reproduce auto-stitching`: sizes, claims, the sign test and the page, from figures that are made up."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kibitz.papers import auto_stitching as page
+from kibitz.papers import auto_stitching_runs as runs
+from kibitz.papers.experiment import PaperPlan
+from kibitz.papers.runs import carry_out
+from kibitz.report.figures import picture_data, picture_of
+from kibitz.report.heat import points_plot
+
+
+def one(shift: float, size: dict[str, int]) -> dict:
+    """A seed in which automatic stitching is better by `shift` chips, by both measures."""
+    limits = sorted({size[name] for name in runs.HAND[2]})
+    rows = dict.fromkeys((runs.BASE, *runs.HAND[2]), 0.2)
+    gain = 0.1 if shift > 0 else 0.05
+    plan = {"line": "base", "predicted": 0.1, "summed": 0.2, "achieved": gain, "kept": ["an expert"],
+            "taken_back": [], "pilots": 30, "moves": [["an expert", 0.1, 0.05]]}  # fmt: skip
+    search = {"infosets": 100, "seconds": 1.0, "lines": ["base"], "rounds": [plan]}
+    return {
+        "exploitability": {**rows, **{f"auto {k}": 0.2 - shift for k in limits}},
+        "earnings": {**rows, **{f"auto {k}": 0.2 + shift for k in limits}},
+        "searches": {str(k): search for k in limits}, "gap": 0.0, "games": 1,
+    }  # fmt: skip
+
+
+def test_sizes_are_those_of_the_papers_without_suits():
+    size = runs.sizes(2)
+    assert size == {"Base": 132, "Dynamic": 276, "Static S={i}": 154, "Static S=N All": 132,
+                    "Static S=N Pre-flop": 132, "Preflop grafts": 132, "Flop grafts": 132}  # fmt: skip
+
+
+def test_the_sign_test():
+    assert page.sign_test([1.0] * 10) == pytest.approx(2 / 2**10)
+    assert page.sign_test([1.0, -1.0, 0.0]) == 1.0 and page.sign_test([0.0]) == 1.0
+    assert page.sign_test([-1.0] * 10) == page.sign_test([1.0] * 10)
+
+
+CASES = [((0.1,) * 4, "holds"), ((-0.1,) * 4, "fails"), ((0.1, -0.1), "undecided")]
+
+
+@pytest.mark.parametrize(("shifts", "verdict"), CASES)
+def test_claims_follow_the_figures(shifts, verdict):
+    size = runs.sizes(2)
+    results = page.results(2, size, [one(shift, size) for shift in shifts])
+    every = list(page.claims(results))
+    assert len(every) == 13 and {claim.verdict for claim in every} == {verdict}
+    assert {claim.n for claim in every} == {len(shifts)}
+    made = page.page(PaperPlan(starts=len(shifts)), results, every)
+    losing = next(sheet for sheet in made.sheets if "loses" in sheet.title)
+    worse = sum(shift < 0 for shift in shifts)
+    assert {row[1] for row in losing.rows} == {row[2] for row in losing.rows} == {f"{worse} of {len(shifts)}"}
+    json.dumps(made.figures)
+
+
+def test_pictures_are_drawn_from_their_data():
+    size = runs.sizes(2)
+    picture = page.points(page.results(2, size, [one(0.1, size)]))
+    again = picture_of(json.loads(json.dumps(picture_data(picture))))
+    assert again == picture and len(picture.groups) == 2
+    assert points_plot(again).axes[0].get_xscale() == "symlog"
+
+
+@pytest.mark.slow
+def test_a_quick_run():
+    plan = PaperPlan(starts=1, until=1e-1, iterations=5, quick=True, part="two-players")
+    answers = carry_out(page.EXPERIMENT.runs(plan), 1)
+    results = page.EXPERIMENT.gather(plan, answers)
+    every = list(page.EXPERIMENT.claims(results))
+    assert len(every) == 13
+    figures = results["two-players"]
+    assert all(figures.exploit[f"auto {k}"].mean <= figures.exploit["Base"].mean + 1e-9 for k in (132, 154, 276))
