@@ -122,7 +122,7 @@ def test_kernels_and_parts_are_compiled_without_counts():
     # Entries that make their working space and leave the loops to a part; layout and GameShrink, which run once.
     assert makers <= {
         *(f"forms.kernels.{name}" for name in ("layout", "evaluate", "response")), "poker.buckets.kernels.gameshrink",
-        "cards.kernels.ranking", "solvers.kernels.hash",
+        "cards.kernels.ranking", "poker.nolimit.kernels.match", "solvers.kernels.hash",
         *(f"toepen.kernels.{name}" for name in ("play", "rows", "machine")),
     }  # fmt: skip
 
