@@ -246,7 +246,8 @@ OPENINGS: dict[str, Opening] = {
                    "Exact; against strategies of the other bases.",
                    "With the memory of a hand-made strategy other than Dynamic, automatic earns more"),
             Reason(r"the first plan achieves", HOLDS, "A prediction is an exact measure of the short runs, together.",
-                   "First rounds.", "A first plan achieves 80% of its predicted gain"),
+                   "Short runs are kept where they are better, so a plan can hardly achieve less.",
+                   "A first plan achieves 80% of its predicted gain"),
             Reason(r"memory of Dynamic earns more", FAILS,
                    "Likely: the search judges by exploitability alone; with this much memory it comes closest to an "
                    "equilibrium, which does not exploit weak opponents.",
