@@ -248,7 +248,8 @@ def _print_claims(out: Console, claims: list[Claim]) -> None:
     if not claims:
         return
     heads, counts = tried(claims)
-    heads = ["claim of the paper", *(head.replace(" ", "\n", 1) for head in heads), "verdict"]
+    first = "claim of the paper" if claims[0].of_the_paper else "claim"
+    heads = [first, *(head.replace(" ", "\n", 1) for head in heads), "verdict"]
     rows = [[claim.text, *cells, claim.verdict_text] for claim, cells in zip(claims, counts, strict=True)]
     for piece in tables(heads, rows, out.width, (0, len(heads) - 1)):
         out.print(piece)

@@ -90,15 +90,15 @@ def one_seed(players: int, until: float, iterations: int, quick: bool, seed: int
     effort, rounds = EFFORT[players], ROUNDS[players]
     if quick:
         effort, rounds = Effort(("null",), ("all",), iterations=30, pilot=5, cuts=3), 1
-    found = {
+    searches = {
         limit: searched(players, built[BASE], limit, seed, effort, rounds)
         for limit in sorted({memory[name] for name in HAND[players]})
     }
-    strategies = {**built, **{f"auto {limit}": auto.profile for limit, auto in found.items()}}
+    strategies = {**built, **{f"auto {limit}": auto.profile for limit, auto in searches.items()}}
     return {
         "exploitability": {name: exploitability(game.tree, profile) for name, profile in strategies.items()},
         "earnings": earnings(game, strategies, rivals),
-        "searches": {f"{limit}": _search_data(auto) for limit, auto in found.items()},
+        "searches": {f"{limit}": _search_data(auto) for limit, auto in searches.items()},
         "gap": maker.gap, "games": maker.games,
     }  # fmt: skip
 

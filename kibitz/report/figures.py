@@ -160,14 +160,14 @@ class Times:
 
 @dataclass(frozen=True)
 class PointGroup:
-    """Points of one colour."""
+    """FigurePoints of one colour."""
 
     name: str
     points: tuple[tuple[float, float], ...]  # (across, up)
 
 
 @dataclass(frozen=True)
-class Points:
+class FigurePoints:
     """Two figures of the same things against each other, with the line on which both are equal."""
 
     name: str  # of the file
@@ -178,7 +178,7 @@ class Points:
     text: str = ""  # a paragraph beside it
 
 
-Picture: TypeAlias = Heat | Scatter | Curves | Times | Points
+Picture: TypeAlias = Heat | Scatter | Curves | Times | FigurePoints
 
 
 def picture_data(picture: Picture) -> dict[str, Any]:
@@ -194,9 +194,9 @@ def picture_of(data: Mapping[str, Any]) -> Picture:
         return Heat(**{**fields, "names": tuple(fields["names"]), "side": side})
     if data["kind"] == "Scatter":
         return Scatter(**{**fields, "dots": tuple(Dot(**dot) for dot in fields["dots"])})
-    if data["kind"] == "Points":
+    if data["kind"] == "FigurePoints":
         groups = (PointGroup(each["name"], tuple((x, y) for x, y in each["points"])) for each in fields["groups"])
-        return Points(**{**fields, "groups": tuple(groups)})
+        return FigurePoints(**{**fields, "groups": tuple(groups)})
     if data["kind"] == "Times":
         return Times(**{**fields, "durations": tuple(Duration(**each) for each in fields["durations"])})
     panels = tuple(

@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
-from kibitz.report.figures import Curves, Dot, Heat, Picture, Points, Scatter, Times
+from kibitz.report.figures import Curves, Dot, FigurePoints, Heat, Picture, Scatter, Times
 from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure, save
 
 # Okabe & Ito's palette, which colour-blind readers can tell apart.
@@ -21,7 +21,7 @@ def draw(picture: Picture, path: Path) -> None:
     from kibitz.report.curves import curves_plot
     from kibitz.report.times import times_plot
 
-    if isinstance(picture, Points):
+    if isinstance(picture, FigurePoints):
         figure = points_plot(picture)
     elif isinstance(picture, Curves):
         figure = curves_plot(picture)
@@ -92,7 +92,7 @@ def _short(x: float, most: float) -> str:
     return f"{round(x, digits) + 0.0:.{digits}f}"  # adding 0.0 turns -0 into 0
 
 
-def points_plot(picture: Points) -> Any:
+def points_plot(picture: FigurePoints) -> Any:
     """A dot for each pair of figures; on the line both are equal. Scales are linear near zero, then logarithmic."""
     figure = empty_figure(7.2, 6.2, layout="constrained")
     axes = figure.subplots()
