@@ -199,8 +199,9 @@ def _losses(results: dict[str, Any]) -> list[str]:
             if won < 0:
                 more = f", and more than the {folds:.0f} mbb/h of one who always folds" if won < -folds else ""
                 lines += [
-                    f"{game} loses to {blinds.players - 1} players of the kind {name}{more}. Likely two things add up: a strategy for three promises nothing "
-                    "against two who play worse than it expects, and its training seldom came to pots in which "
+                    f"{game} loses to {blinds.players - 1} players of the kind {name}{more}. Likely two "
+                    "things add up: a strategy for three promises nothing against two who play worse than it expects, "
+                    "and its training seldom came to pots in which "
                     "everybody raises.", "",
                 ]  # fmt: skip
     return lines
