@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from kibitz.bench import api, bench_gpu, bench_shards, bench_spots, cluster_page, index, readme
+from kibitz.bench import api, bench_gpu, bench_shards, bench_spots, cluster_page, index, opponents_page, readme
 from kibitz.bench import page as results_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
@@ -116,7 +116,8 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m kibitz.bench.docs [--check]", file=sys.stderr)
         return 2
     code = 0
-    measured = ((each.PAGE, each.page()) for each in (bench_gpu, bench_shards, bench_spots, cluster_page))
+    own = (bench_gpu, bench_shards, bench_spots, cluster_page, opponents_page)
+    measured = ((each.PAGE, each.page()) for each in own)
     written = ((PAGE, page()), (API, api.page()), (readme.PAGE, readme.page()), *measured)
     for path, text in (*written, *results_page.pages(PAGE.parent), *index.pages(PAGE.parent)):
         if arguments:

@@ -75,7 +75,8 @@ def ship(blueprint: Blueprint, path: Path) -> int:
     import numba
 
     played = blueprint.played()
-    arrays: dict[str, NDArray[Any]] = {**played.arrays(), **thresholds(blueprint.machine.definition, BUCKETS)}
+    rules: Any = blueprint.machine.rules
+    arrays: dict[str, NDArray[Any]] = {**played.arrays(), **thresholds(rules.definition, BUCKETS)}
     record = {
         "command": "python -m kibitz.bench.opponents", "decisions": int(blueprint.counts[0]),
         "kibitz": kibitz.__version__, "machine": platform.machine(), "numba": numba.__version__,

@@ -183,7 +183,28 @@ def _notes(results: dict[str, Any]) -> list[str]:
         "Exact exploitability of the one for two players takes a night on two cores, or three minutes on a GPU: "
         "`kibitz evaluate shipped:holdem.limit.2p --whole --device gpu`. It was not measured."
     )
-    return [notes, "", exact]
+    return [notes, "", *_losses(results), exact]
+
+
+def _losses(results: dict[str, Any]) -> list[str]:
+    """Simple players that win from a strategy, and why."""
+    from kibitz.games import game as make_game
+
+    lines = []
+    for game in RECIPES:
+        blinds: Any = make_game(game)
+        folds = 1000 * sum(blinds.definition.blinds) / BIG_BLIND / blinds.players
+        for name in ("uniform", "always-call", "always-raise"):
+            won = results[game].get(name, {"mbb": 0.0})["mbb"]
+            if won < 0:
+                more = f", and more than the {folds:.0f} mbb/h of one who always folds" if won < -folds else ""
+                lines += [
+                    f"{game} loses to {blinds.players - 1} players of the kind {name}{more}. Likely two "
+                    "things add up: a strategy for three promises nothing against two who play worse than it expects, "
+                    "and its training seldom came to pots in which "
+                    "everybody raises.", "",
+                ]  # fmt: skip
+    return lines
 
 
 def main() -> None:
