@@ -22,12 +22,13 @@ from kibitz.core.errors import KibitzError
 
 FOLDER = Path("docs/ui")
 # Of all pictures, those that docs/howto/ui.md shows.
-SHOWN = ("look", "grid", "compare", "review", "three-phone", "runs-dark", "crosstable")
+SHOWN = ("look", "grid", "compare", "review", "three-phone", "spot", "runs-dark", "crosstable")
 WIDE, PHONE = (1440, 900), (390, 844)  # what tests look at
 # Windows of pictures: a page shows pictures 700 pixels wide, where the text of a wide window cannot be read. Two
 # strategies stand side by side in a wider one. Pictures end where the content ends, or at the height.
 SHOT, SIDE_BY_SIDE = (1000, 1060), (1210, 1060)
 SCALE, MARGIN = 1.3, 24
+SPOT_CARDS = ("6c", "2d")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # The commands that make what is shown.
 MADE = (
@@ -133,6 +134,13 @@ def shots(page: Any, address: str, out: Path, suffix: str) -> None:
     page.get_by_role("button", name="Start").click()
     page.wait_for_selector(".felt", timeout=120_000)
     shot("three")
+    visit("spots", ".spotform")
+    for card in SPOT_CARDS:  # a river: solved in a moment
+        page.locator(f'.boardpick [data-name="{card}"]').click()
+    page.get_by_role("button", name="Solve").click()
+    page.wait_for_selector(".strategy .cell")
+    page.locator('.strategy [data-name="QJs"]').hover()
+    shot("spot")
     runs = page.evaluate("fetch('/api/runs').then(r => r.json())")["runs"]
     curves = ",".join(run["id"] for run in runs if run["kind"] == "curve")
     visit(f"runs/{curves}", ".chart", "runs")
