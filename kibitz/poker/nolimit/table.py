@@ -112,7 +112,7 @@ def _with_one_view(agents: Sequence[Any], readers: Sequence[Reader]) -> tuple[Re
     views: dict[bytes, Any] = {}
     shared = []
     for agent, reader in zip(agents, readers, strict=True):
-        table = getattr(getattr(agent, "base", agent), "table", None)
+        table: Any = getattr(getattr(agent, "base", agent), "table", None)
         digest = getattr(getattr(table, "view", None), "arrays", {}).get(DIGEST)
         if digest is not None and table.base is None:
             keys = views.setdefault(bytes(digest), reader.player.keys)
