@@ -20,12 +20,13 @@ from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.games.views import view_of
 from kibitz.play.agents import agent
 from kibitz.play.compiled import Compiled
-from kibitz.poker.nolimit.table import NoLimitMachine
+from kibitz.poker.nolimit.table import NoLimitMachine, reader_of
 from kibitz.poker.nolimit.translation import Translated, _ahead, _dealt, _place, _together, mapped
 from kibitz.poker.rules import betting
 from kibitz.poker.rules.rules import Poker
 from kibitz.solvers import tables
 from kibitz.solvers.blueprint import player
+from kibitz.solvers.new_blueprints import BlueprintOptions
 from kibitz.solvers.table_strategy import TableStrategy
 
 READING = 0xA0761D6478BD642F
@@ -230,3 +231,19 @@ def test_strategies_of_different_abstractions_meet_in_compiled_code(saved: dict[
     seated = match(table, own, agent("uniform", table), deals=4000, seed=5)
     assert seated.mean == pytest.approx(direct.mean)
     assert _place(("fold", "call", "r4"), "r4") == 2
+
+
+def test_one_view_serves_players_of_the_same_buckets() -> None:
+    spec = "poker(file=holdem.nolimit.2p, ranks=5, suits=2, stack=600"
+    machine = NoLimitMachine(kibitz.game(f"{spec})"))
+    agents = [
+        agent(kibitz.train(f"{spec}, bets={bets})", iterations=100, abstraction="percentile(2)", threads=1,
+                           options=BlueprintOptions(memory="5MB")), machine)
+        for bets in ("[1]", "[0.5]")
+    ]  # fmt: skip
+    table, readers = meeting(machine, agents)
+    apart = tuple(reader_of(each) for each in agents)
+    assert readers is not None and readers[0].player.keys is readers[1].player.keys
+    assert apart[0].player.keys is not apart[1].player.keys
+    won = [won_on(table, each, seatings_of(2), 1, 0, 300) for each in (readers, apart)]
+    assert (won[0] == won[1]).all() and len(np.unique(won[0])) > 5

@@ -20,7 +20,7 @@ from kibitz.play.always import Always
 from kibitz.poker.nolimit.translation import Translated
 from kibitz.poker.rules.acpc import Definition
 from kibitz.poker.rules.betting import BettingTree
-from kibitz.poker.rules.machine import WORDS, PokerHand, PokerMachine
+from kibitz.poker.rules.machine import DIGEST, WORDS, PokerHand, PokerMachine
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.rules.views import plain_view
 
@@ -101,9 +101,24 @@ def meeting_at(machine: Machine, agents: Sequence[Agent]) -> tuple[Machine, tupl
     readers = [reader_of(agent) for agent in agents]
     if any(reader is None for reader in readers):
         return None
-    seated = tuple(reader for reader in readers if reader is not None)
+    seated = _with_one_view(agents, [reader for reader in readers if reader is not None])
     widest = [int(each.game.node[each.game.node[:, 0] >= 0, 2].max(initial=2)) for each in seated]
     return NoLimitMachine(rules, max(widest)), seated
+
+
+def _with_one_view(agents: Sequence[Any], readers: Sequence[Reader]) -> tuple[Reader, ...]:
+    """Readers who see hands through the same buckets look them up through one view: its memo then serves them all,
+    as they hold each other's cards in the next seating."""
+    views: dict[bytes, Any] = {}
+    shared = []
+    for agent, reader in zip(agents, readers, strict=True):
+        table: Any = getattr(getattr(agent, "base", agent), "table", None)
+        digest = getattr(getattr(table, "view", None), "arrays", {}).get(DIGEST)
+        if digest is not None and table.base is None:
+            keys = views.setdefault(bytes(digest), reader.player.keys)
+            reader = reader._replace(player=reader.player._replace(keys=keys, base_keys=keys))
+        shared.append(reader)
+    return tuple(shared)
 
 
 def reader_of(agent: Any) -> Reader | None:
