@@ -22,7 +22,8 @@ from kibitz.core.errors import GameError
 from kibitz.core.pointing import PointedError, words_of
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.poker.exact.rows import PokerRows
-from kibitz.poker.spots.engine import EndgameEngine, FormRows, Gains, SolvedRows, SpotForm
+from kibitz.poker.spots.engine import EndgameEngine, FormRows, SolvedRows, SpotForm
+from kibitz.poker.spots.engine_gains import Gains
 from kibitz.poker.spots.solution import SpotSolution, action_number, card_number
 from kibitz.poker.spots.spot import PLAYERS, Spot, SpotTree, live
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from kibitz.core import store
 from kibitz.core.errors import ArtefactError, KibitzError
-from kibitz.poker.spots.engine import Gains, rows_of
+from kibitz.poker.spots.engine import rows_of
+from kibitz.poker.spots.engine_gains import Gains
 from kibitz.poker.spots.estimates import check_size
 from kibitz.poker.spots.reading import spot as spot_of
 from kibitz.poker.spots.reading import written

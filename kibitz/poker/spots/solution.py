@@ -28,7 +28,8 @@ from kibitz.cards.ranges import HANDS
 from kibitz.core.errors import GameError
 from kibitz.core.pointing import PointedError, words_of
 from kibitz.games.protocol import CHANCE, TERMINAL
-from kibitz.poker.spots.engine import Gains, SolvedRows
+from kibitz.poker.spots.engine import SolvedRows
+from kibitz.poker.spots.engine_gains import Gains
 from kibitz.poker.spots.spot import PLAYERS, Spot, SpotTree, in_deck, live, meeting, met
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kibitz.core.errors import SolverError
-from kibitz.poker.spots.engine import Gains, SpotEngine, engine_of
+from kibitz.poker.spots.engine import SpotEngine, engine_of
+from kibitz.poker.spots.engine_gains import Gains
 from kibitz.poker.spots.estimates import check_size
 from kibitz.poker.spots.solution import SpotSolution
 from kibitz.poker.spots.spot import Spot, SpotTree, betting_of
