@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from kibitz.play.agents import agent
     from kibitz.play.conformance import check
     from kibitz.play.matches import match
-    from kibitz.poker.spots.flop_report import flop_report
     from kibitz.poker.spots.comparing import compare_spots
+    from kibitz.poker.spots.flop_report import flop_report
     from kibitz.poker.spots.reading import read_spot, spot
     from kibitz.poker.spots.saved import load_spot, save_spot
     from kibitz.poker.spots.solving import solve_spot

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from kibitz.bench import api, bench_gpu, index, readme
+from kibitz.bench import api, bench_gpu, bench_spots, index, readme
 from kibitz.bench import page as results_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
@@ -116,7 +116,8 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m kibitz.bench.docs [--check]", file=sys.stderr)
         return 2
     code = 0
-    written = ((PAGE, page()), (API, api.page()), (readme.PAGE, readme.page()), (bench_gpu.PAGE, bench_gpu.page()))
+    written = ((PAGE, page()), (API, api.page()), (readme.PAGE, readme.page()), (bench_gpu.PAGE, bench_gpu.page()),
+               (bench_spots.PAGE, bench_spots.page()))  # fmt: skip
     for path, text in (*written, *results_page.pages(PAGE.parent), *index.pages(PAGE.parent)):
         if arguments:
             same = path.is_file() and path.read_text(encoding="utf-8") == text

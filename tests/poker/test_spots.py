@@ -105,7 +105,9 @@ def test_values_of_hands_and_actions_at_every_node(precision):
                 theirs = rows[label][action][0]
                 if np.isnan(theirs) or node.weights[seat].max() < least or node._meets[seat, hand] < least:
                     continue  # what is left of sums by card removal is rounding
-                assert node.action_values[k, hand] - node.paid[seat] == pytest.approx(theirs, abs=1e-4)
+                # Single precision, so a hand that meets next to nobody has a value that is known less well.
+                near = 1e-4 * (1.0 + 1.0 / node._meets[seat, hand])
+                assert node.action_values[k, hand] - node.paid[seat] == pytest.approx(theirs, abs=near)
                 compared += 1
             # how likely the hand is here is its weight over that of all pairs at the beginning
             reach = rows[label][node.actions[0]][1]

@@ -8,6 +8,7 @@ with their number as its weight, and the renamings that keep it too go on to the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import permutations
 from typing import NamedTuple
 
@@ -90,7 +91,8 @@ def hands_on(boards: list[SpotBoard], ranges: Floats) -> Ints:
     return counts
 
 
-class HandLists(NamedTuple):
+@dataclass(frozen=True)
+class HandLists:
     """Hands of both seats on all boards, as in `SpotTable`."""
 
     count: Ints
@@ -137,7 +139,7 @@ class _ListWriter:
         board = self.boards[number]
         dead = np.zeros(52, np.bool_)
         dead[list(board.cards)] = True
-        clash = dead[self.cards].any(axis=1)
+        clash: NDArray[np.bool_] = np.asarray(dead[self.cards].any(axis=1))
         strength = np.zeros(0, np.int64)
         if len(board.cards) == self.last:
             strength = self.strengths(board.cards, self.either[~clash[self.either]])
@@ -192,11 +194,13 @@ class _ListWriter:
 
     def lists(self) -> HandLists:
         number, up, same, alike = (np.concatenate(self.parts[name]) for name in ("number", "up", "same", "alike"))
-        up, same, alike = (part.astype(np.uint16) for part in (up, same, alike))
+        places = [part.astype(np.uint16) for part in (up, same, alike)]
         card = np.ascontiguousarray(self.cards[number].T * LANES).astype(np.uint16)
         stop = np.concatenate([np.zeros((2, 0), np.int64), *self.parts["stop"]], axis=1)
-        return HandLists(self.count, self.size, self.first, number, up, card, same, alike, self.merged, self.tie_first,
-                         np.ascontiguousarray(stop))  # fmt: skip
+        return HandLists(
+            self.count, self.size, self.first, number, places[0], card, places[1], places[2], self.merged,
+            self.tie_first, np.ascontiguousarray(stop),
+        )  # fmt: skip
 
 
 def _padded(count: int) -> int:

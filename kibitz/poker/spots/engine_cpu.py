@@ -19,11 +19,12 @@ from kibitz.cards.boards import deck_of
 from kibitz.cards.ranges import HANDS
 from kibitz.core.errors import ArtefactError, GameError
 from kibitz.core.resources import MARGIN, cores, free_memory
-from kibitz.core.threads import together
+from kibitz.core.threads import Pace, together
 from kibitz.poker.exact.operator import aligned
 from kibitz.poker.spots.engine_boards import (
     LANES,
     HandLists,
+    Renaming,
     all_boards,
     hand_lists,
     renamed,
@@ -114,7 +115,8 @@ class SpotLayout:
     def find(self, cards: Sequence[int]) -> tuple[int, Ints]:
         """(the board that stands for one, the number there of each of the 1,326 hands). Cards after those of the spot
         are in the order in which they came."""
-        number, change = 0, (0, 1, 2, 3)
+        number = 0
+        change: Renaming = (0, 1, 2, 3)
         if {*cards[: len(self.spot.board)]} != {*self.spot.board} or len(cards) > 5:
             raise GameError("the board does not continue the board of the spot")
         for card in cards[len(self.spot.board) :]:
@@ -149,7 +151,7 @@ class SpotCfr:
         if average is None and kind is not np.uint16:  # whose code 0 it is
             for numbers in self.learned:
                 numbers[:] = LEAST
-        self._threads, self._crews = 0, (np.zeros(0), list[Any]())
+        self._crews: dict[int, tuple[NDArray[Any], list[Any]]] = {}
 
     def widen(self) -> None:
         """Go on in numbers of 32 bits."""
@@ -196,9 +198,9 @@ class SpotCfr:
     def _crew(self, threads: int) -> tuple[NDArray[Any], list[Any]]:
         """(ranges by seat, what each thread works with)."""
         threads = 1 if self.layout.levels == 1 else threads
-        if self._threads != threads:
-            self._threads, self._crews = threads, self._new_crew(threads)
-        return self._crews
+        if threads not in self._crews:
+            self._crews[threads] = self._new_crew(threads)
+        return self._crews[threads]
 
     def _new_crew(self, threads: int) -> tuple[NDArray[Any], list[Any]]:
         from kibitz.core.barrier import gate_of
@@ -214,8 +216,9 @@ class SpotCfr:
 
         def lanes() -> Any:
             size, sums = (layout.stride(0) + 1) * LANES, 52 * LANES
-            return SpotLanes(*(aligned(n, work) for n in (size, size, size, sums, sums, 5 * LANES)),
-                             np.zeros(3 * LANES, np.int64))  # fmt: skip
+            reach, value, fold = (aligned(size, work) for _ in range(3))
+            running, total, chips = (aligned(n, work) for n in (sums, sums, 5 * LANES))
+            return SpotLanes(reach, value, fold, running, total, chips, np.zeros(3 * LANES, np.int64))
 
         gate, first, none = gate_of(threads), space(0), np.zeros(0, work)
         below = 1 if levels > 1 else 0
@@ -239,17 +242,18 @@ class MergedEngine:
     def __init__(self, spot: Spot, tree: SpotTree, threads: int | None = None) -> None:
         self.layout = SpotLayout(spot, tree)
         self.state = SpotCfr(self.layout)
-        self.threads = cores() if threads is None else threads
+        self.threads = (cores() if threads is None else threads) if self.layout.levels > 1 else 1
+        self.pace = Pace(self.threads)
 
     def iterate(self, done: int, count: int) -> None:
         narrow = min(count, max(0, COARSE - done))
         if narrow:
-            self.state.iterate(done, narrow, self.threads)
+            self.pace.run(self.state.iterate, done, narrow)
         if count > narrow:
             wide = 4 * self.layout.sequences
             if self.state.learned.regret.dtype == np.uint16 and 2 * wide < free_memory() - MARGIN:
                 self.state.widen()
-            self.state.iterate(done + narrow, count - narrow, self.threads)
+            self.pace.run(self.state.iterate, done + narrow, count - narrow)
 
     def gains(self) -> Gains:
         layout, both = self.layout, np.zeros((2, 2))
@@ -259,7 +263,7 @@ class MergedEngine:
             weights = layout.ranges[seat, layout.hands(seat, 0)]
             for best in (True, False):
                 if best or seat == 0 or not even:
-                    both[int(best), seat] = weights @ self.state.values(seat, best, self.threads) / mass
+                    both[int(best), seat] = weights @ self.state.values(seat, best, self.pace.threads) / mass
         if even:
             both[0, 1] = -both[0, 0]
         return Gains(both[0], both[1])
@@ -342,4 +346,4 @@ def coded(numbers: NDArray[Any]) -> NDArray[np.uint16]:
     if numbers.dtype == np.uint16:
         return numbers
     bits = np.maximum(numbers, 2.0**-32).astype(np.float32).view(np.uint32)
-    return ((bits - np.uint32(95 << 23) + np.uint32(1 << 12)) >> 13).astype(np.uint16)
+    return np.asarray((bits - np.uint32(95 << 23) + np.uint32(1 << 12)) >> 13, np.uint16)

@@ -35,9 +35,9 @@ def streets_of(betting: BettingTree, pays: Floats, levels: int, stride: int) -> 
     for root, _ in (entry for level in entries for entry in level):
         entry_node.append(len(order))
         line = [root]
-        for node in line:
-            if betting.turn[node] != CHANCE:
-                line.extend(children[node])
+        for each in line:
+            if betting.turn[each] != CHANCE:
+                line.extend(children[each])
         order.extend(line)
     node = np.array(order, np.int64)
     number = np.full(len(betting), -1, np.int64)
