@@ -138,7 +138,9 @@ def _asked(words: list[str], threads: int) -> Any:
 def bench_spots(quick: bool, out: str | Path | None, say: Callable[[str], None]) -> dict[str, Any]:
     """Measure all spots; returns what the JSON file holds."""
     program = os.environ.get(PROGRAM)
-    result: dict[str, Any] = {"machine": machine(), "target": TARGET, "rows": []}
+    # Runs alternate, but a neighbour that takes a core from one of two threads slows both down.
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    result: dict[str, Any] = {"machine": machine(), "load": load, "target": TARGET, "rows": []}
     with on_two_cores():
         for of in QUICK if quick else SPOTS:
             steps = STEPS if of.solved else LONG
@@ -233,9 +235,8 @@ def agree(one: dict[str, Any], other: dict[str, Any]) -> bool:
 def page() -> str:
     """docs/spots.md, from the data beside it."""
     result = json.loads(DATA.read_text(encoding="utf-8"))
-    of = result["machine"]
-    line = (
-        f"Machine: {of['processor']} ({of['architecture']}), {of['cores']} cores, {of['system']}; "
-        f"kibitz {of['kibitz']}, Python {of['python']}, NumPy {of['numpy']}, Numba {of['numba']}; {of['date']}."
-    )
-    return "\n".join([HEAD, line, "", *spots_markdown(result)])
+    of, load = result["machine"], result.get("load")
+    busy = ("The load of the machine was not recorded." if load is None
+            else f"When the run began, {load:.1f} processes wanted its cores.")  # fmt: skip
+    place = f"Machine: {of['processor']}, {of['cores']} cores, {of['system']}; kibitz {of['kibitz']}, Numba {of['numba']}; "
+    return "\n".join([HEAD, f"{place}{of['date']}. {busy}", "", *spots_markdown(result)])

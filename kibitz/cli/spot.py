@@ -108,9 +108,9 @@ def spot(
                "add_allin": add_allin, "max_raises": max_raises, "chip": chip,
                "prizes": prizes, "others": others}  # fmt: skip
     options = {name: value for name, value in options.items() if value is not None}
-    limits = {"until": None if target is None else share_of("--target", target), "iterations": iterations,
-              "seconds": seconds, "threads": threads}  # fmt: skip
-    others: list[tuple[str, SpotSolution]] = [] if compare is None else [(str(compare), _loaded(compare, {}))]
+    limits: dict[str, Any] = {"until": None if target is None else share_of("--target", target)}
+    limits |= {"iterations": iterations, "seconds": seconds, "threads": threads}
+    rivals: list[tuple[str, SpotSolution]] = [] if compare is None else [(str(compare), _loaded(compare, {}))]
     with Watch(not json) as watch:
         if file is not None and file.is_dir():
             solution = _loaded(file, {**options, **({"lock": lock} if lock else {}),
@@ -125,18 +125,18 @@ def spot(
             from kibitz.poker.spots.solving import solve_spot
 
             watch.phase("solving")
-            more = {"locks": lock or (), "on_progress": lambda now: watch.phase(_said(now))}
-            solution = solve_spot(question, **limits, **more)
+            limits |= {"locks": lock or (), "on_progress": lambda now: watch.phase(_said(now))}
+            solution = solve_spot(question, **limits)
             if without is not None:
                 from kibitz.poker.spots.comparing import without as spot_without
 
-                others.append((f"without {without}", solve_spot(spot_without(question, without), **limits, **more)))
+                rivals.append((f"without {without}", solve_spot(spot_without(question, without), **limits)))
         watch.phase("evaluating")
         node = solution.at(at)
         _ = node.values
         from kibitz.poker.spots.comparing import compare_spots
 
-        compared = [(name, compare_spots(solution, other, at)) for name, other in others]
+        compared = [(name, compare_spots(solution, other, at)) for name, other in rivals]
     if save is not None:
         from kibitz.poker.spots.saved import save_spot
 

@@ -145,3 +145,10 @@ def test_what_changes_without_a_size():
         without(question, "33%")
     with pytest.raises(GameError, match="one size"):
         without(question, "33%, 50%")
+
+
+def test_locks_that_do_not_fit_are_refused(monkeypatch):
+    monkeypatch.setattr("kibitz.poker.spots.locks.free_memory", lambda: 2_000_000_000)
+    question = spot("2c 2d 7h", ["AA", "KK"], 100, 300)
+    with pytest.raises(GameError, match=r"with locks the spot has .* sequences.*later street"):
+        solve_spot(question, locks=["check: check = 100%"])

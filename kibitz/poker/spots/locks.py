@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from kibitz.cards.ranges import HANDS, parse_range
 from kibitz.core.errors import GameError
 from kibitz.core.pointing import PointedError, words_of
+from kibitz.core.resources import MARGIN, free_memory
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.poker.exact.rows import PokerRows
 from kibitz.poker.spots.engine import EndgameEngine, FormRows, SolvedRows, SpotForm
@@ -30,6 +32,7 @@ from kibitz.poker.spots.spot import PLAYERS, Spot, SpotTree, live
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 ANY = -1  # card
+BYTES_PER_SEQUENCE = 3 * 4 + 4 * 8 + 1  # of CFR; and of best responses to frozen rows, in double precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,10 +209,27 @@ class LockedRows(PokerRows):
         return best + float(worth[first])
 
 
+def check_locked_size(spot: Spot, tree: SpotTree) -> None:
+    """Refuse a spot that does not fit into memory with all hands on all boards, which locks need."""
+    betting, left, boards, sequences = tree.betting, spot.deck[0] * spot.deck[1] - len(spot.board), 1, 0
+    for level in range(3 - spot.street):
+        if level:
+            boards, left = boards * left, left - 1
+        widths = betting.widths[(betting.round == level) & (betting.turn >= 0)]
+        sequences += boards * comb(left, 2) * int(widths.sum())
+    needed, most = BYTES_PER_SEQUENCE * sequences, max(0, free_memory() - MARGIN)
+    if needed > most:
+        raise GameError(
+            f"with locks the spot has {sequences:,} sequences, all hands on all boards, which take about "
+            f"{needed / 1e6:,.0f} MB, and {most / 1e6:,.0f} MB are free: lock on a later street, or give fewer sizes"
+        )
+
+
 class LockedEngine(EndgameEngine):
     """dcfr+ in which locked rows act as chance."""
 
     def __init__(self, spot: Spot, tree: SpotTree, locks: Sequence[Lock], threads: int | None = None) -> None:
+        check_locked_size(spot, tree)
         super().__init__(spot, tree, threads)
         self.frozen = LockedRows(self.form, locks)
         self.state = type(self.state)(self.form, None, rows=self.frozen)

@@ -45,6 +45,7 @@ SHARES = ("rake", "force_allin", "add_allin", "merge")  # numbers that may be pe
 CHIPS = ("rake_cap", "min_bet", "chip")
 NEEDED = ("board", "ranges", "pot", "stacks")
 OPTIONS = ("bets", "raises", "donks", *SHARES, *CHIPS, "dead", "max_raises", "deck", "prizes", "others")
+SizePart = tuple[Sequence[int], Sequence[int], str, int, str]  # streets, players, sizes, their place, the whole text
 _PREFIX = re.compile(r"\s*(?:(flop|turn|river)\b)?\s*(?:(oop|ip)\b)?\s*:", re.IGNORECASE)
 
 
@@ -216,7 +217,7 @@ def size_table(name: str, source: Any, of_raises: bool) -> list[list[tuple[BetSi
     return table
 
 
-def _size_parts(name: str, source: Any) -> list[tuple[Sequence[int], Sequence[int], str, int, str]]:
+def _size_parts(name: str, source: Any) -> list[SizePart]:
     """(streets, players, sizes, where they begin, the text that they are in)."""
     everywhere, both = range(3), range(2)
     if isinstance(source, str):
@@ -225,7 +226,7 @@ def _size_parts(name: str, source: Any) -> list[tuple[Sequence[int], Sequence[in
         return [(everywhere, both, ", ".join(map(str, source)), 0, ", ".join(map(str, source)))]
     if not isinstance(source, Mapping):
         raise GameError(f"{name}: write sizes such as '33%, 75%, allin', not {source!r:.40}")
-    parts = []
+    parts: list[SizePart] = []
     for key, inside in source.items():
         words = str(key).lower()
         if words in STREETS and isinstance(inside, Mapping):
@@ -244,8 +245,9 @@ def _player(name: str, word: object) -> int:
     return PLAYERS.index(str(word).upper())
 
 
-def _text_parts(name: str, text: str) -> list[tuple[Sequence[int], Sequence[int], str, int, str]]:
-    parts, at = [], 0
+def _text_parts(name: str, text: str) -> list[SizePart]:
+    parts: list[SizePart] = []
+    at = 0
     for piece in text.split(";"):
         begin, streets, players = 0, range(3), range(2)
         if ":" in piece:
