@@ -238,5 +238,6 @@ def page() -> str:
     of, load = result["machine"], result.get("load")
     busy = ("The load of the machine was not recorded." if load is None
             else f"When the run began, {load:.1f} processes wanted its cores.")  # fmt: skip
-    place = f"Machine: {of['processor']}, {of['cores']} cores, {of['system']}; kibitz {of['kibitz']}, Numba {of['numba']}; "
-    return "\n".join([HEAD, f"{place}{of['date']}. {busy}", "", *spots_markdown(result)])
+    place = f"Machine: {of['processor']} ({of['architecture']}), {of['cores']} cores, {of['system']}"
+    versions = f"kibitz {of['kibitz']}, Numba {of['numba']}; {of['date']}"
+    return "\n".join([HEAD, f"{place}; {versions}. {busy}", "", *spots_markdown(result)])

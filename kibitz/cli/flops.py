@@ -27,7 +27,7 @@ def flops(
         tuple[str, str] | None, option("--ranges", "OOP IP", "Two ranges: out of position, in position.")
     ] = None,
     pot: Annotated[str | None, option("--pot", "CHIPS", "Chips in the middle.")] = None,
-    stacks: Annotated[str | None, option("--stacks", "CHIPS", "Chips behind; one number, or A,B.")] = None,
+    stacks: Annotated[str | None, option("--stacks", "A,B,C", "Chips behind: one number, or one for each.")] = None,
     bets: Annotated[str | None, option("--bets", "SIZES", "Bet sizes, as of `kibitz poker spot`.")] = None,
     raises: Annotated[str | None, option("--raises", "SIZES", "Raise sizes.")] = None,
     subset: Annotated[str, option("--subset", "N", SUBSET_HELP)] = "25",
@@ -54,7 +54,7 @@ def flops(
       kibitz poker flops --pot 100 --stacks 150 --deck 5,3 --subset 6 \\
           --ranges 'AA, KQs, JTs' 'KK, AJs, QTs' --bets 50% --raises allin
       kibitz poker flops --pot 100 --stacks 150 --subset 'AsKd2h, 7c6c2d' \\
-          --ranges 'AA, AKs' 'KK, AQs' --bets 'flop: 50%; turn: none; river: none' \\
+          --ranges 'AA' 'KK, AQs' --bets 'flop: 50%; turn: none; river: none' \\
           --raises none --iterations 20
       kibitz poker flops --pot 100 --stacks 150 --deck 5,3 --subset 8 --choose \\
           --ranges 'AA, KQs, JTs' 'KK, AJs, QTs'
