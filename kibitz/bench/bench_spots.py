@@ -237,5 +237,5 @@ def page() -> str:
     of, load = result["machine"], result.get("load")
     busy = ("The load of the machine was not recorded." if load is None
             else f"When the run began, {load:.1f} processes wanted its cores.")  # fmt: skip
-    place = f"Machine: {of['processor']}, {of['cores']} cores, {of['system']}; kibitz {of['kibitz']}, Numba {of['numba']}; "
+    place = f"Machine: {of['processor']}, {of['cores']} cores, {of['system']}; kibitz {of['kibitz']}; "
     return "\n".join([HEAD, f"{place}{of['date']}. {busy}", "", *spots_markdown(result)])
