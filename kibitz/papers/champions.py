@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kibitz.core.errors import ArtefactError
+from kibitz.papers import champions_phases as phases
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers.claims import OURS, Claim
 from kibitz.papers.course_results import CourseResults, convergence, results_of, wins_exactly
@@ -103,6 +104,7 @@ def claims(r: CourseResults) -> Iterator[Claim]:
     tested = [wins_exactly(f"{GS3} beats {name}", OURS, r, GS3, name) for name in (BASE, ALL)]
     tested.append(wins_exactly(f"{FINEST} beats {GS3}", OURS, r, FINEST, GS3))
     yield from (claim for claim in tested if claim is not None)
+    yield from phases.claims(r)
 
 
 def table(r: CourseResults) -> Sheet:
@@ -126,9 +128,10 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     return Page(
         about=f"Strategies of {large.GAME} after the recipes of the papers: {GS3} with potential-aware buckets of the "
         "slides' sizes, Base, S=N and Finest as in Table 2 of Gibson & Szafron (2011).",
-        departs=("GS1 and GS2 solve the last rounds at the table, so that they are no tables: they are not in it.",),
+        departs=("GS1 and GS2 solve the last rounds at the table, so that they are no tables: they have a table of "
+                 "their own, with a small deck (stage champions-phases).",),
         limits="Limits",
-        sheets=(table(r), convergence(r, NAMES)), pictures=(),
+        sheets=(table(r), convergence(r, NAMES), *phases.sheets(r)), pictures=(),
         figures={"unit": "thousandths of a small bet per hand",
                  "exact": [each for key, each in r.exact.items() if key[1] == 0],
                  "pairs": [each for key, each in r.pairs.items() if GS3 in key]},

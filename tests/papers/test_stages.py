@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import random
+from functools import partial
 
 import pytest
 from bucketed import FOUR_ROUNDS
 
 from kibitz.core.errors import ArtefactError, SpecError
+from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.papers import PaperPlan, champions, holdem_course, ledger, stages
+from kibitz.papers import champions_phases as phases
 from kibitz.papers import gibson2011_large as two
 from kibitz.papers import waugh2009_large as grafts
+from kibitz.papers.course_results import results_of
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH
 from kibitz.papers.ledger import Ledger, Stage, go_through
 from kibitz.papers.runs import Run
+from kibitz.poker.stitching.experts import poker_of
 
 
 @pytest.fixture
@@ -86,6 +92,47 @@ def test_champions(small):
     assert float(cells["GS3"][3]) == -float(cells[BASE][2]) and cells["Finest"][1] == "not measured"
     with pytest.raises(ArtefactError, match="champions-0"):
         champions.gather(PaperPlan(results=str(small)), {})
+
+
+def test_champions_in_phases(small, monkeypatch):
+    """GS1 and GS2 from end to end, and what their table says."""
+    game = two.TINY
+    recipes = {"GS1": phases.PhasedRecipe("gameshrink(reading=win-count)", 2, phases.ROLLOUT),
+               "GS2": phases.PhasedRecipe("expectation([3, 6, 9, 12])", 3, phases.LEARNED),
+               BASE: phases.PhasedRecipe("percentile(2)")}  # fmt: skip
+    monkeypatch.setattr(phases, "RECIPES", recipes)
+    monkeypatch.setattr(phases, "UNTIL", 0.5)
+    monkeypatch.setattr(phases, "QUICK_DEALS", 40)
+    monkeypatch.setattr(stages.champions_phases, "stages", partial(phases.stages, game=game))
+    whole, entries, _ = done("champions-phases", small)
+    assert whole and [e["run"] for e in entries] == [phases.PHASED] * 3 + [phases.MET] * 3
+    points = {e["answer"]["name"]: e["answer"] for e in entries[:3]}
+    assert points["GS2"]["counts"] == [3, 6, 9, 12] and all(e["exploitability"] > 0 for e in points.values())
+    won = entries[3]["answer"]
+    assert (won["one"], won["other"]) == ("GS2", "GS1") and won["error"] > 0 and won["deals"] == 40
+    r = results_of(small / "out")
+    assert [claim.text for claim in phases.claims(r)] == ["GS2 beats GS1, with a deck of 12 cards"]
+    (sheet,) = phases.sheets(r)
+    cells = {row[0]: row for row in sheet.rows}
+    assert cells["GS1"][5].partition(" ")[0] == f"{-won['mean']:.1f}" and cells[BASE][2] == "all rounds at once"
+    assert phases.strategy.cache_info().hits >= 3  # made once for all matches
+
+
+def test_phase_one_of_gs1_is_what_is_played(small):
+    """Hands of the first two rounds play as their classes do; after that, without endgames, they call."""
+    recipe = phases.PhasedRecipe("gameshrink(reading=win-count)", 2, phases.ROLLOUT)
+    profile, rules, drawn, seen = phases.strategy(two.TINY, recipe, 0.5), poker_of(two.TINY), random.Random(1), 0
+    for _ in range(10):
+        state = rules.root()
+        while rules.turn(state) != TERMINAL:
+            if rules.turn(state) == CHANCE:
+                state = rules.after(state, rules.sample(state, drawn))
+                continue
+            row = profile[rules.turn(state), rules.infoset(state)]
+            late = state.done.count("/") >= 2
+            assert sum(row.values()) == pytest.approx(1) and (not late or row["call"] == pytest.approx(1))
+            state, seen = rules.after(state, "call"), seen + late
+    assert seen == 40  # two decisions in each of two rounds
 
 
 def test_a_stage_that_is_stopped_goes_on(small):

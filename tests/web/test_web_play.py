@@ -145,6 +145,21 @@ def test_nothing_depends_on_cards_that_are_not_shown(made, opponent, monkeypatch
     assert same > 3 and (shown >= 1 or opponent.endswith("3"))
 
 
+@pytest.mark.parametrize("opponent", ["shipped-limit-2", "shipped-limit-3"])
+def test_trained_opponents_of_holdem(made, opponent):
+    """They are offered, begin without tables of hands, and the page of their strategy shows ranges."""
+    shelf = {each["id"]: each for each in made.get("/api/library").data["strategies"]}
+    assert "trained" in shelf[opponent]["name"]
+    table = made.tables.open([opponent], seed=3)
+    for _ in range(2):
+        data, _ = one_hand(made, table.id, lambda actions: next(a for a in actions if a["name"] == "call"))
+    assert "shipped/" not in json.dumps(data)  # no path
+    node = made.get(f"/api/look/{opponent}", step=["raise"]).data
+    assert sum(cell["count"] for cell in node["cells"]) == 1326
+    folds = {cell["name"]: cell["p"][0] for cell in node["cells"]}
+    assert folds["AA"] < 0.05 < folds["72o"]
+
+
 def test_hands_are_those_of_a_match(library):
     """What a table deals and draws is what `play` would, with the person as an agent of the same mind."""
     for id in ("made-kuhn", "uniform-leduc", "uniform-limit-3"):
