@@ -214,9 +214,9 @@ def _costs(games: list[dict[str, Any]]) -> list[str]:
     return section(
         "What stale rows cost",
         "Exploitability after the same number of iterations in all, as a multiple of that of plain training; a mean "
-        "over seeds. Games with buckets are measured in the abstract game. Merges are at equal distances, and there is one more "
-        "whenever regrets are halved (at 1,000, 2,000, 4,000 iterations and so on). The last "
-        "column is what W shards compete with: plain training on one core, which does one W-th of the iterations in "
+        "over seeds. Games with buckets are measured in the abstract game. Merges are at equal distances, and "
+        "there is one more whenever regrets are halved (at 1,000, 2,000, 4,000 iterations and so on). The last column "
+        "is what W shards compete with: plain training on one core, which does one W-th of the iterations in "
         "the time that W cores take. Shards pay where their figure is below it.",
         lines,
     )
@@ -255,9 +255,9 @@ def _traffic(games: list[dict[str, Any]]) -> list[str]:
         "A node gets all rows once in a round, and a shard answers with the rows that it changed. Iterations a second "
         "are those of plain training on one core. The last column is arithmetic: how many iterations a shard should do "
         f"between two merges so that merges take {100 * OVERHEAD:g}% of the time, if everything passes one link of "
-        f"{8 * NETWORK / 1e9:g} Gbit/s, a node a shard: W times the rows, W answers, and the time to merge, on a clock "
-        "while other programs run. The time in which a shard lays out its rows comes on top. With fewer "
-        "iterations training waits for the network; the first table says what more of them cost.",
+        f"{8 * NETWORK / 1e9:g} Gbit/s, a node a shard: W times the rows, W answers, and the time to merge, "
+        "which was taken while other programs ran. The time in which a shard lays out its rows comes on top. With "
+        "fewer iterations training waits for the network; the first table says what more of them cost.",
         "A game has only so many rows, so what travels in a merge does not grow with the length of training. Without "
         f"`--merge-every` a round has {100 * SHARE:g}% of the iterations before it: rounds get longer, and merges take "
         "a share of the time that goes to zero. So shards pay for long trainings, and sooner where iterations are slow "
@@ -268,7 +268,7 @@ def _traffic(games: list[dict[str, Any]]) -> list[str]:
 
 def _least(run: dict[str, Any], pace: float) -> float:
     """Iterations of a shard in a round whose merge takes OVERHEAD of the time."""
-    away = run["shards"] * (run["sent"] + run["received"]) / NETWORK + run["merge_seconds"]
+    away: float = run["shards"] * (run["sent"] + run["received"]) / NETWORK + run["merge_seconds"]
     return away * (1 - OVERHEAD) / OVERHEAD / pace
 
 

@@ -135,9 +135,9 @@ def _merged_rows(before: Arrays, start: Arrays, answers: Sequence[Arrays], same:
     for answer in answers:
         its, _ = _where(keys, answer[KEY])
         new = answer[VALUE].astype(np.float64)
-        anew = (new[:, room:] < rows[its, room:]).any(axis=1)
+        anew: NDArray[np.bool_] = np.asarray((new[:, room:] < rows[its, room:]).any(axis=1))
         added = new - np.where(anew[:, None], 0.0, rows[its])
-        taken = np.logical_and(whole[its], ~anew)
+        taken = whole[its] & ~anew
         total[its] = np.where(taken[:, None], new, total[its] + added)
         whole[its] = False
     order = np.argsort(np.where(known, -1, first), kind="stable")  # in the order of a shard they find its places

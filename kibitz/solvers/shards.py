@@ -15,6 +15,7 @@ that is not a sum: regrets may go below zero, as in plain training.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -84,7 +85,7 @@ class MergedRound:
 
     iterations: int
     walk_seconds: float  # of all shards together, on a core
-    merge_seconds: float
+    merge_seconds: float  # of one core
     sent: int  # bytes that every node gets
     received: int  # bytes that all shards answer
 
@@ -140,14 +141,14 @@ def rounds(
             answers.update(executor.map(walk_shard, pieces, apart, shared=(snapshot,)))
         if stopped.is_set():
             return
-        began = clock()
+        began = time.thread_time()
         shards, counts, seconds = zip(*(answers[k] for k in range(len(pieces))), strict=True)
         _merge(blueprint, merged(rows, shards, sharding.scale), counts)
         blueprint.iteration = spans[-1][1]
         if blueprint.iteration == due:
             with ThreadPoolExecutor(1) as pool:
                 blueprint.store.halve(1, pool)
-        yield MergedRound(spans[-1][1] - spans[0][0], sum(seconds), clock() - began, size_of(snapshot),
+        yield MergedRound(spans[-1][1] - spans[0][0], sum(seconds), time.thread_time() - began, size_of(snapshot),
                           sum(map(size_of, shards)))  # fmt: skip
 
 
