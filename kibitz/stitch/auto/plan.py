@@ -224,7 +224,9 @@ def plan_of(
         sets += [[k] for k in affordable[:1]]
         pairs = {pair: among[pair[0]].gain + among[pair[1]].gain + x for pair, x in extra.items()}
         cheap = [pair for pair in pairs if sum(among[k].seconds for k in pair) <= seconds]
-        sets += [list(max(cheap, key=pairs.__getitem__))] if cheap else []
+        if cheap:
+            first, second = max(cheap, key=pairs.__getitem__)
+            sets.append([first, second])
     gains = [_together_gain(setting, judge, strategy, [among[k] for k in each]) for each in sets]
     best = max(range(len(sets)), key=lambda k: gains[k])
     chosen = [tried[k] for k in sets[best]] if gains[best] > 0.0 else []
