@@ -24,6 +24,7 @@ SOURCE = OURS
 AUTO = "automatic"
 ENOUGH = 0.8  # of a predicted gain
 WORDS = {2: "two players", 3: "three players"}
+ADJECTIVES = {2: "two-player", 3: "three-player"}
 PARTS = {2: "two-players", 3: "three-players"}
 DEPARTS = {
     2: (
@@ -180,7 +181,7 @@ def accuracy(r: AutoResults) -> str:
 
 def page(plan: PaperPlan, r: AutoResults, claims: Sequence[Claim]) -> Page:
     return Page(
-        about=f"A search chooses where experts go in Leduc hold'em for {WORDS[r.players]}. It is compared with the "
+        about=f"A search chooses where experts go in {ADJECTIVES[r.players]} Leduc hold'em. It is compared with the "
         "partitions that Gibson & Szafron (2011) and Waugh, Bard & Bowling (2009) chose by hand: from the same base, "
         f"with the same memory, on the same seed. All figures are exact, over {plan.starts} random initialisations, as "
         f"fixed in docs/plans/auto_stitching.md; seed s here is seed {leduc.FIRST_SEED} + s there.",
