@@ -272,8 +272,8 @@ def bench(
         from kibitz.bench.nolimit import bench_nolimit
         from kibitz.bench.toepen_full import bench_full
 
-        message, measure = say, bench_full if only == FULL else bench_nolimit
-        return measure(quick, out, markdown, lambda what, done, of: message(f"{what} {done}/{of}"))
+        message, own_page = say, bench_full if only == FULL else bench_nolimit
+        return own_page(quick, out, markdown, lambda what, done, of: message(f"{what} {done}/{of}"))
     if only in OWN_PAGE:
         measured, lines = _own_page(only, quick, seconds, out, say)
         show(lines)

@@ -103,7 +103,7 @@ class SpotHand:
         from kibitz.cards.ranking import evaluate
 
         tree, node = self.solution.tree, self.node
-        win, tie, lose = tree.pays[node.node, self.seat].tolist()
+        win, tie, lose = (float(chips) for chips in tree.pays[node.node, self.seat])
         base = float(self.solution.spot.base[self.seat])
         if tree.betting.folded[node.node].any():
             return win + base
