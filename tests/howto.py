@@ -4,8 +4,8 @@
 
 A page has blocks of three kinds that run. A block of Python is executed; all blocks of a page share their names. The
 block `game` is a file, whose name is the last one in the text before it. A block `console` has commands after `$ `,
-each followed by what it prints; `| head -3` cuts that. Commands in indented lines may take hours, and are only parsed
-(tests/cli/test_document_commands.py).
+each followed by what it prints; `| head -3` and `| tail -3` cut that. Commands in indented lines may take hours, and
+are only parsed (tests/cli/test_document_commands.py).
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def output(command: str) -> str:
     """What a command prints in a terminal of 80 columns, without its progress."""
     from kibitz.cli import app
 
-    line, _, head = command.replace("\\\n", " ").partition(" | head -")
+    line, _, cut = command.replace("\\\n", " ").partition(" | ")
+    program_after, _, count = cut.partition(" -")
+    assert program_after in ("", "head", "tail"), f"only head and tail follow: {command}"
     program, *words = shlex.split(line)
     assert program == "kibitz", f"only kibitz runs here: {command}"
     printed, errors = io.StringIO(), io.StringIO()
@@ -67,7 +69,8 @@ def output(command: str) -> str:
         os.environ.pop("COLUMNS")
         os.environ |= {} if width is None else {"COLUMNS": width}
     lines = [line.rstrip() for line in printed.getvalue().strip("\n").splitlines()]
-    return "".join(f"{line}\n" for line in lines[: int(head) if head else None])
+    part = slice(None) if not cut else slice(int(count)) if program_after == "head" else slice(-int(count), None)
+    return "".join(f"{line}\n" for line in lines[part])
 
 
 def words(text: str) -> list[str]:

@@ -554,8 +554,8 @@ OPENINGS: dict[str, Opening] = {
         "No-limit hold'em: two action abstractions at one table",
         (6, 0, 0),
         "Two blueprints for short lists of bets play no-limit hold'em with 200 big blinds, where every chip amount may "
-        "be bet, in compiled matches. Both beat a player of random bets. Both lose much to a local best response, as "
-        "strategies after minutes of training do.",
+        "be bet, in compiled matches. Both beat a player of random bets, and both lose much to a local best response, "
+        "as strategies after minutes of training do.",
         "No-limit hold'em, 200 big blinds",
         (
             Reason(r"^a compiled match", HOLDS,

@@ -45,7 +45,9 @@ def good(call: Call, *arguments: str) -> str:
 
 def bad(call: Call, *arguments: str) -> str:
     code, out, err = call(*arguments)
-    assert code == 2 and out == "" and err.startswith("error: ") and err.count("\n") == 1, err
+    assert code == 2 and out == "" and err.startswith("error: "), err
+    _, *pointed = err.rstrip("\n").split("\n")  # a sentence; or one, a text, and carets below it
+    assert not pointed or (len(pointed) == 2 and set(pointed[1].strip()) == {"^"}), err
     return err
 
 

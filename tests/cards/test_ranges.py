@@ -100,7 +100,7 @@ def test_top(monkeypatch):
         ("101%", "at most 100%"),
         ("AA:0", "holds no hand"),
         ("AKs50%", "is not a hand or range"),
-        ("\x1b[3m", "is not a hand or range"),
+        ("\x1b[3m", "brackets are for weights"),
     ],
 )
 def test_bad_ranges(text, words):

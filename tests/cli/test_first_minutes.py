@@ -47,7 +47,7 @@ def test_help_has_no_marks_of_the_formatter(call: Call) -> None:
 
 def test_help_names_all_experiments_of_a_paper(call: Call) -> None:
     out = " ".join(call("reproduce", "--help")[1].split())
-    named = re.search(r"sandholm: ([\w, -]+)\. Default: all", out)
+    named = re.search(r"sandholm: ([\w, -]+);", out)
     assert named is not None and named[1].split(", ") == list(PARTS)
 
 

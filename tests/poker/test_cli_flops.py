@@ -29,7 +29,7 @@ def said(*words, code=0):
 def test_tables_files_and_pictures(tmp_path):
     out, table, picture = tmp_path / "report", tmp_path / "flops.csv", tmp_path / "flops.svg"
     text = said(*FLOPS, "--subset", "4", "--out", str(out), "--csv", str(table), "--plot", str(picture))
-    assert "4 flops that stand for all 48" in text and "rainbow" in text and "A high" in text
+    assert "4 flops that stand for all 48" in text and "two-tone" in text and "A high" in text
     rows = list(csv.DictReader(table.open()))
     assert len(rows) == 4 == len([*out.glob("*.json")]) - 2  # beside the question and the equities
     assert sum(float(row["weight"]) for row in rows) == pytest.approx(1.0, abs=1e-4)

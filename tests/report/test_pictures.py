@@ -17,6 +17,7 @@ from kibitz.report.figures import (
     Dot,
     Duration,
     FigurePanel,
+    FigurePoints,
     Heat,
     Line,
     Scatter,
@@ -24,7 +25,7 @@ from kibitz.report.figures import (
     picture_data,
     picture_of,
 )
-from kibitz.report.heat import draw, heat_map, size_plot
+from kibitz.report.heat import draw, heat_map, points_plot, size_plot
 from kibitz.report.plot import convergence_plot, log_ticks, short, unit_of
 from kibitz.report.times import times_plot
 from kibitz.solvers.result import Evaluation
@@ -257,7 +258,7 @@ def test_each_picture_of_the_documents_is_shown_and_not_too_wide():
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.parent.name)
 def test_stored_pictures_can_be_drawn(page):
     """Those that have their data: no text covers another."""
-    plots = {Curves: curves_plot, Scatter: size_plot, Heat: heat_map, Times: times_plot}
+    plots = {Curves: curves_plot, Scatter: size_plot, Heat: heat_map, Times: times_plot, FigurePoints: points_plot}
     for paper in json.loads(page.read_text())["papers"]:
         for data in paper.get("pictures", ()):
             if "kind" in data:
