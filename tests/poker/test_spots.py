@@ -210,3 +210,10 @@ def test_the_value_of_the_first_spot_beside_another_solver():
     assert answer.exploitability <= 0.005
     assert answer.values[0] == pytest.approx(91.68, abs=(0.005 + 0.0044) * 200)
     assert answer.values[0] == pytest.approx(91.68, abs=0.2)
+
+
+@pytest.mark.parametrize("name", ["force_allin", "add_allin", "merge", "min_bet"])
+def test_numbers_that_no_chips_can_be_counted_by_are_refused(name):
+    for number in (1e308, -1.0, float("nan"), float("inf")):
+        with pytest.raises(GameError, match=name):
+            kibitz.spot("2c 3c 4c 5c 7d", ["AhAd", "KhKd"], 10, 10, **{name: number})

@@ -114,8 +114,8 @@ def _fault(spot: Spot) -> str | None:
         return "rake is a share of the pot, 0 to 1, and its cap a number of chips"
     for what, number in {"force_allin": spot.force_allin, "add_allin": spot.add_allin, "merge": spot.merge,
                          "min_bet": spot.min_bet}.items():  # fmt: skip
-        if not (math.isfinite(number) and number >= 0.0):
-            return f"{what} should be a number, 0 or more, not {number:g}"
+        if not 0.0 <= number <= MOST_UNITS:
+            return f"{what} should be a number from 0 to {MOST_UNITS:,}, not {number:g}"
     if len(spot.sizes) != 3 or len(spot.max_raises) != 3:
         return "sizes and max_raises are given for each of three streets"
     if why := prize_fault(spot.prizes, spot.others, spot.rake):
