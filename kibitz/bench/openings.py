@@ -193,7 +193,7 @@ OPENINGS: dict[str, Opening] = {
             Reason(r"^Static\.S=N is less exploitable", FAILS,
                    "Base almost never enters the part cr. This adds nothing to the gap, so training "
                    "ended before the cr-expert had learnt anything; a best response calls before the flop and plays "
-                   "against it..",
+                   "against it.",
                    "Exact in seed 0; every 16th flop in seeds 1 and 2.",
                    "Static S=N is less exploitable than Base"),
             Reason(r"conditional, is less", UNDECIDED,
