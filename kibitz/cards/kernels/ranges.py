@@ -217,6 +217,26 @@ def meet_listed(boards, times, masks, deals, out, values, sums):
 # Two ranges at once
 
 
+@part
+def weigh_places(other, hands, places, count, below, space):
+    """The weight of a range in each place of a sorted board, by card and in all (count), and in all places below."""
+    for place in range(places):
+        for card in range(ALL + ONE):
+            count[place, card] = 0.0
+    for k in range(hands):
+        hand = space.hands[k]
+        if other[hand] != 0.0:
+            place = space.place[space.kind[hand]]
+            count[place, LOWER[hand]] += other[hand]
+            count[place, UPPER[hand]] += other[hand]
+            count[place, ALL] += other[hand]
+    for card in range(ALL + ONE):
+        below[0, card] = 0.0
+    for place in range(places):
+        for card in range(ALL + ONE):
+            below[place + ONE, card] = below[place, card] + count[place, card]
+
+
 @kernel
 def meet_sorted(boards, times, one, other, out, count, below, space):
     """Two ranges on some boards, without a list of deals. one, other: float64[1326] weights; out: float64[3] wins,
@@ -224,21 +244,7 @@ def meet_sorted(boards, times, one, other, out, count, below, space):
     place, by card and in all, and of all places below."""
     for n in range(U64(len(boards))):
         hands, places = sort_hands(boards[n], ZERO, space)
-        for place in range(places):
-            for card in range(ALL + ONE):
-                count[place, card] = 0.0
-        for k in range(hands):
-            hand = space.hands[k]
-            if other[hand] != 0.0:
-                place = space.place[space.kind[hand]]
-                count[place, LOWER[hand]] += other[hand]
-                count[place, UPPER[hand]] += other[hand]
-                count[place, ALL] += other[hand]
-        for card in range(ALL + ONE):
-            below[0, card] = 0.0
-        for place in range(places):
-            for card in range(ALL + ONE):
-                below[place + ONE, card] = below[place, card] + count[place, card]
+        weigh_places(other, hands, places, count, below, space)
         wins, ties, every = 0.0, 0.0, 0.0
         for k in range(hands):
             hand = space.hands[k]
@@ -260,21 +266,7 @@ def meet_each(boards, other, out, count, below, space):
     board leaves the other's weight that it beats, that it ties with, and that it meets; added to."""
     for n in range(U64(len(boards))):
         hands, places = sort_hands(boards[n], ZERO, space)
-        for place in range(places):
-            for card in range(ALL + ONE):
-                count[place, card] = 0.0
-        for k in range(hands):
-            hand = space.hands[k]
-            if other[hand] != 0.0:
-                place = space.place[space.kind[hand]]
-                count[place, LOWER[hand]] += other[hand]
-                count[place, UPPER[hand]] += other[hand]
-                count[place, ALL] += other[hand]
-        for card in range(ALL + ONE):
-            below[0, card] = 0.0
-        for place in range(places):
-            for card in range(ALL + ONE):
-                below[place + ONE, card] = below[place, card] + count[place, card]
+        weigh_places(other, hands, places, count, below, space)
         for k in range(hands):
             hand = space.hands[k]
             a, b, place, same = LOWER[hand], UPPER[hand], space.place[space.kind[hand]], other[hand]
