@@ -8,15 +8,13 @@ pseudo-harmonic mapping [Ganzfried & Sandholm 2013]. A local best response gives
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kibitz.bench.paper import as_data, write_page
-from kibitz.core import store
+from kibitz.bench.paper import kept
 from kibitz.evaluate.match import MatchResult, match
 from kibitz.evaluate.score import Score
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison
@@ -53,13 +51,7 @@ def bench_nolimit(
     quick: bool, out: str | Path | None, markdown: str | Path | None, on_progress: OnProgress
 ) -> dict[str, Any]:
     """Measure, and write a page of its own; returns what the JSON file holds."""
-    outcome = report(QUICK if quick else PLAN, on_progress)
-    data = as_data([outcome])
-    if out is not None:
-        store.write_text(out, json.dumps(data, indent=1, allow_nan=False) + "\n")
-    if markdown is not None:
-        write_page([outcome], Path(markdown))
-    return data
+    return kept(report(QUICK if quick else PLAN, on_progress), out, markdown)
 
 
 def measured(plan: PaperPlan, on_progress: OnProgress) -> NoLimitFigures:

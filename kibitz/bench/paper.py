@@ -146,6 +146,16 @@ def _claim_row(claim: Claim, cells: Sequence[str]) -> str:
     )
 
 
+def kept(outcome: PaperReport, out: str | Path | None, markdown: str | Path | None) -> dict[str, Any]:
+    """Write a report with a page of its own, where that is asked for; returns what the JSON file holds."""
+    data = as_data([outcome])
+    if out is not None:
+        store.write_text(out, json.dumps(data, indent=1, allow_nan=False) + "\n")
+    if markdown is not None:
+        write_page([outcome], Path(markdown))
+    return data
+
+
 def as_data(outcomes: Sequence[PaperReport]) -> dict[str, Any]:
     """For --json: one object, whether one paper or all."""
     if len(outcomes) == 1:

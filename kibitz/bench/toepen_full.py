@@ -8,15 +8,13 @@ use the blueprint. This takes a quarter of an hour, so a benchmark of everything
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kibitz.bench.paper import as_data, write_page
+from kibitz.bench.paper import kept
 from kibitz.bench.toepen_play import MEMORY, STEPS, THREADS, Searched, ToepenResults, TrainedBlueprint, measured
-from kibitz.core import store
 from kibitz.evaluate.match import MatchResult
 from kibitz.evaluate.score import Score
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison
@@ -34,13 +32,7 @@ def bench_full(
     quick: bool, out: str | Path | None, markdown: str | Path | None, on_progress: OnProgress
 ) -> dict[str, Any]:
     """Measure, and write a page of its own; returns what the JSON file holds."""
-    outcome = full_toepen(QUICK if quick else PLAN, on_progress)
-    data = as_data([outcome])
-    if out is not None:
-        store.write_text(out, json.dumps(data, indent=1, allow_nan=False) + "\n")
-    if markdown is not None:
-        write_page([outcome], Path(markdown))
-    return data
+    return kept(full_toepen(QUICK if quick else PLAN, on_progress), out, markdown)
 
 
 def full_toepen(plan: PaperPlan, on_progress: OnProgress) -> PaperReport:
