@@ -40,7 +40,7 @@ def spot(
     donks: Annotated[
         str | None, option("--donks", "SIZES", "Bets of OOP into the player who bet on the street before.")
     ] = None,
-    rake: Annotated[str | None, option("--rake", "SHARE", "Share of the pot that the house takes, as 5%.")] = None,
+    rake: Annotated[str | None, option("--rake", "SHARE", "Share of the pot that is taken as rake: 5%.")] = None,
     rake_cap: Annotated[str | None, option("--rake-cap", "CHIPS", "The most that it takes.")] = None,
     dead: Annotated[str | None, option("--dead", "CHIPS", "Antes and dead money beside the pot.")] = None,
     force_allin: Annotated[

@@ -1,4 +1,4 @@
-"""Pictures of a report over flops: what both players do first, and what it is worth, by class of flop."""
+"""Plots of a report over flops: frequencies of first actions, and expected values, by class of flop."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _rows(report: FlopReport) -> list[tuple[str, dict[str, float]]]:
 
 
 def _pot(report: FlopReport) -> float:
-    """What both win together: the pot, less what the house takes; or all that both stacks are worth in prizes."""
+    """The sum of both payoffs: the pot less the rake, or with prizes the ICM value of both stacks."""
     return float(sum(report.weights[k] * sum(result.values) for k, result in enumerate(report.results)))
 
 

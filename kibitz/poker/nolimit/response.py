@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kibitz.poker.nolimit.kernels.response import Response, Room
 
 Floats = NDArray[np.float64]
-SIZES: tuple[float | str, ...] = (0.5, 1, 2, "allin")  # raises that a response weighs unless it is told others
+SIZES: tuple[float | str, ...] = (0.5, 1, 2, "allin")  # raises of a response, by default
 BOARDS = 24  # ways the board may go on that an equity is taken over
 READINGS = 64  # of what the opponent may have taken the hand for; no game here came near it
 CHUNK = 10  # deals of one call into compiled code

@@ -41,7 +41,7 @@ class Spot:
     pot: float  # chips in the middle
     stacks: tuple[float, float]  # chips behind
     sizes: tuple[tuple[SizeList, SizeList], ...]  # by street (flop, turn, river) and player
-    rake: float = 0.0  # share of the pot that the house takes when it ends, by a fold too
+    rake: float = 0.0  # share of the final pot, also of one that ends by a fold
     rake_cap: float = math.inf  # chips
     force_allin: float = 0.0  # a bet after whose call less than this share of the pot is behind is all in
     add_allin: float = 0.0  # all in is offered where it is at most so many pots
