@@ -10,11 +10,14 @@ import json
 import re
 from pathlib import Path
 
+from kibitz.bench.bench_spots import PEER, TWO
 from kibitz.bench.results import Result, read
 
 PAGE = Path(__file__).parents[2] / "README.md"
 RESULTS = PAGE.parent / "docs" / "results.json"
 GPU = PAGE.parent / "docs" / "gpu.json"
+SPOT_DATA = PAGE.parent / "docs" / "spots.json"
+SPOTS = "spots"
 BEGIN = "<!-- written by python -m kibitz.bench.docs -->\n"
 END = "<!-- end -->\n"
 BLOCK = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
@@ -26,9 +29,8 @@ PROGRAMS = [
      "update rules that you write in Python and that run in C++", "LiteEFG"),
     ("[Gambit](https://www.gambit-project.org)",
      "all equilibria of small games, quantal response equilibria, a graphical editor", "Gambit"),
-    ("[TexasSolver](https://github.com/bupticybee/TexasSolver), "
-     "[postflop-solver](https://github.com/b-inary/postflop-solver)",
-     "no-limit hold'em after the flop, with ranges and bet sizes that you enter", ""),
+    ("[TexasSolver](https://github.com/bupticybee/TexasSolver)", "a desktop program; short-deck hold'em", ""),
+    ("[postflop-solver](https://github.com/b-inary/postflop-solver)", "a library for Rust and WebAssembly", SPOTS),
     ("[HRC](https://www.holdemresources.net)",
      "play before the flop with up to ten players, ICM of several tables (commercial)", ""),
 ]  # fmt: skip
@@ -40,13 +42,22 @@ def page() -> str:
     return BLOCK.sub(lambda _: BEGIN + table(read(RESULTS)) + END, text)
 
 
+def spots_speed() -> str:
+    """Spots beside postflop-solver, from the data of docs/spots.md."""
+    rows = [row["measured"] for row in json.loads(SPOT_DATA.read_text(encoding="utf-8"))["rows"]]
+    times = [row[PEER]["seconds"] / row[TWO]["seconds"] for row in rows if PEER in row and "seconds" in row[TWO]]
+    return (f"Time to 0.5% of the pot, two threads each, x86_64: **{min(times):.1f}x to {max(times):.1f}x** on "
+            f"{len(times)} flops, turns and rivers ([spots](docs/spots.md))")  # fmt: skip
+
+
 def table(results: dict[str, Result]) -> str:
     """One row for each program, and a line on how the figures were measured."""
     main = max(results, key=lambda name: sum(row["ratio"] is not None for row in results[name]["rows"]))
     lines = ["| program | what it has that kibitz lacks | speed of kibitz against it, one thread each |"]
     lines.append("|---|---|---|")
     for name, lacking, peer in PROGRAMS:
-        lines.append(f"| {name} | {lacking} | {_speed(results, main, peer) if peer else 'not measured here'} |")
+        speed = spots_speed() if peer == SPOTS else _speed(results, main, peer) if peer else "not measured here"
+        lines.append(f"| {name} | {lacking} | {speed} |")
     note = (
         f"Times in the table exclude compiling and loading, and are from {main} ([the benchmark](docs/results.md)). "
         "Ranges span all games and machines there. The picture was measured on the machine that it names."
