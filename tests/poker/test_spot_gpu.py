@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cuda_on_cores import THERE
 from poker_form_on_cores import COMPILER
 from spot_on_cores import ALONE, TOGETHER, SpotsOnCores
 from test_spot_engine import class_ranges, spot_of, uneven
+from typer.testing import CliRunner
 
-from kibitz.poker.spots.engine_cpu import SpotCfr, SpotLayout, decoded
+from kibitz.bench import bench_spots_gpu
+from kibitz.cli import app
+from kibitz.core.errors import GameError, SolverError
+from kibitz.poker.spots import engine_gpu, estimates, solving
+from kibitz.poker.spots.engine_cpu import MergedRows, SpotCfr, SpotLayout, decoded
 from kibitz.poker.spots.engine_gpu import GpuShape, GpuSpotCfr
+from kibitz.poker.spots.saved import load_spot, save_spot
 from kibitz.poker.spots.spot import betting_of
 
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
@@ -104,3 +111,91 @@ def test_codes_are_those_of_cores(pair, queue):
     for seat in (0, 1):
         expected = here.values(seat, True, 1)
         assert np.abs(there.values(seat, True) - expected).mean() < 1e-4 * np.abs(expected).mean()
+
+
+@pytest.fixture
+def on_cores(monkeypatch, queue):
+    """The GPU of this machine is a core."""
+    monkeypatch.setattr(engine_gpu, "on_gpu", lambda: queue)
+    monkeypatch.setattr(engine_gpu, "GpuShape", lambda: ALONE)
+    monkeypatch.setattr(solving, "require", lambda device: None)
+    monkeypatch.setattr(estimates, "free_on_gpu", lambda: 1 << 40)
+
+
+def test_a_solve_is_that_of_cores(on_cores, tmp_path):
+    spot = SPOTS["turn"]
+    here = solving.solve_spot(spot, until=0.004)
+    there = solving.solve_spot(spot, until=0.004, device="gpu")
+    gap = (here.exploitability + there.exploitability) * spot.pot * 2
+    assert there.exploitability <= 0.004 and np.abs(here.values - there.values).max() <= gap
+    # Values of hands at the root come from the GPU, those below it are computed here.
+    answer = there.solved
+    assert np.allclose(answer.root_values(0, 0, spot.board, True), MergedRows(
+        answer.layout, answer.state).root_values(0, 0, spot.board, True), atol=1e-4 * spot.pot)  # fmt: skip
+    save_spot(there, tmp_path / "there.spot")
+    again = load_spot(tmp_path / "there.spot")
+    one, other = there.at("check"), again.at("check")
+    assert np.allclose(one.strategy, other.strategy, atol=1e-3)
+    live = np.isfinite(one.action_values)
+    assert live.any() and np.allclose(one.action_values[live], other.action_values[live], atol=1e-2 * spot.pot)
+
+
+def test_after_many_iterations_numbers_have_thirty_two_bits(on_cores, monkeypatch):
+    monkeypatch.setattr(engine_gpu, "COARSE", 30)
+    spot = SPOTS["small flop"]
+    engine = engine_gpu.GpuEngine(spot, betting_of(spot))
+    engine.iterate(0, 29)
+    assert engine.state.kind == np.uint16
+    before = engine.gains()
+    engine.iterate(29, 60)
+    assert engine.state.kind == np.float32 and engine.state.nbytes == 8 * engine.layout.sequences
+    assert engine.gains().exploitability < 0.5 * before.exploitability
+    assert engine.answer().state.learned.average.dtype == np.float32
+
+
+def test_what_does_not_fit_the_gpu_is_refused(on_cores, monkeypatch):
+    monkeypatch.setattr(estimates, "free_on_gpu", lambda: 1 << 18)
+    with pytest.raises(GameError, match="MB on the GPU, and 0 MB are free: give"):
+        solving.solve_spot(SPOTS["turn"], device="gpu")
+
+
+@pytest.mark.parametrize("name", ["river", "turn", "flop"])
+def test_the_estimate_is_near_what_is_taken(name, queue):
+    spot = SPOTS[name]
+    tree = betting_of(spot)
+    state = GpuSpotCfr(SpotLayout(spot, tree), np.uint16, queue, ALONE)
+    arrays = [state.regret, state.average, *state.arrays.values(), *state.reach, *state.exits, *state.out]
+    taken = sum(array.nbytes for array in arrays)
+    assert 0.9 * taken < estimates.estimate_of(spot, tree, "gpu").bytes < 1.5 * taken
+
+
+def test_locks_and_machines_without_a_gpu_are_refused(monkeypatch):
+    monkeypatch.setattr(solving, "require", lambda device: None)
+    with pytest.raises(SolverError, match="locks are solved on the CPU"):
+        solving.solve_spot(SPOTS["river"], device="gpu", locks=["check: check = 100%"])
+    with pytest.raises(SolverError, match="device 'tpu'"):
+        monkeypatch.undo()
+        solving.solve_spot(SPOTS["river"], device="tpu")
+
+
+def test_the_benchmark_runs_and_its_page_is_written(on_cores, monkeypatch, tmp_path):
+    monkeypatch.setattr(bench_spots_gpu, "bandwidth", lambda: 1e9)
+    monkeypatch.setattr(bench_spots_gpu, "gpu_name", lambda: "a core")
+    monkeypatch.setattr(bench_spots_gpu, "TIMED", ((bench_spots_gpu.CHECKED[0], 60.0),))
+    lines = []
+    result = bench_spots_gpu.bench_spots_gpu(True, tmp_path / "out.json", lines.append)
+    assert result["failed"] == [] and result["checked"][0]["right"]
+    row, cpu = result["timed"][0], result["cpu"][0]
+    assert abs(row["value"] - cpu["value"]) < row["gap"] + cpu["gap"] and row["share"] > 0
+    assert any(name.startswith("last") for name in row["kernels"])
+    monkeypatch.setattr(bench_spots_gpu, "DATA", tmp_path / "out.json")
+    page = bench_spots_gpu.page()
+    assert "a core" in page and "| river, narrow ranges | " in page
+
+
+def test_the_command_says_what_a_gpu_needs():
+    if THERE:
+        pytest.skip("there is a GPU")
+    words = ["poker", "spot", "--board", "Qs Jh 2h 5c 5d", "--pot", "100", "--stacks", "200", "--ranges", "AA", "KK"]
+    ran = CliRunner().invoke(app, [*words, "--device", "gpu"])
+    assert ran.exit_code == 2 and "leave out --device" in ran.output

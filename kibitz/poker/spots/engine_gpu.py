@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.core.errors import GameError
 from kibitz.poker.exact.gpu import SHARE, GpuQueue, on_gpu
 from kibitz.poker.exact.operator import aligned
 from kibitz.poker.spots import cuda
@@ -27,7 +26,6 @@ MOST_SHARED = 227 << 10  # bytes of shared memory that a block may have (compute
 PER_SM = 1536  # threads that a multiprocessor should have
 FAR_BLOCKS = 132 * 4  # blocks whose slots are in the memory of the GPU
 LEAST = 2.0**-32
-HAND_BYTES = 2 + 2 + 4 + 8  # of tables: up, same, card, ranked
 
 
 @dataclass(frozen=True)
@@ -306,7 +304,9 @@ def _merged_on(layout: SpotLayout, level: int) -> tuple[int, int]:
 def _alike(layout: SpotLayout) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint16]]:
     """Classes of hands that are alike: ([n, 5] boards and their classes by seat, [C+1] where a class begins, members).
     Classes of one hand are left out."""
-    boards, begins, members, at = [], [], [np.zeros(0, np.uint16)], 0
+    boards: list[list[int]] = []
+    begins: list[int] = []
+    members, at = [np.zeros(0, np.uint16)], 0
     for board in _merged_boards(layout):
         row = [board]
         for seat in (0, 1):
@@ -326,19 +326,12 @@ def _alike(layout: SpotLayout) -> tuple[NDArray[np.int32], NDArray[np.int32], ND
             _some(np.concatenate(members)))  # fmt: skip
 
 
-def gpu_bytes(layout_sequences: int, hands: int, boards: int, vectors: int, kept: int = 2) -> int:
-    """Of a solve: regrets and averages, tables by hand and by board, and vectors."""
-    return 2 * kept * layout_sequences + HAND_BYTES * hands + boards * 2 * (49 * cuda.LIST + 1176) * 2 + 4 * vectors
-
-
 class GpuEngine:
     """dcfr+ on a spot, on a GPU."""
 
     def __init__(self, spot: Spot, tree: SpotTree, queue: GpuQueue | None = None,
                  shape: GpuShape | None = None) -> None:  # fmt: skip
         self.layout = SpotLayout(spot, tree)
-        queue = queue or on_gpu()
-        check_room(self.layout, queue)
         self.state = GpuSpotCfr(self.layout, np.uint16, queue, shape)
 
     def iterate(self, done: int, count: int) -> None:
@@ -363,28 +356,3 @@ class GpuEngine:
     def answer(self) -> MergedRows:
         roots = {(seat, best): self.state.values(seat, best) for seat in (0, 1) for best in (True, False)}
         return MergedRows(self.layout, SpotCfr(self.layout, average=self.state.averages()), roots)
-
-
-def check_room(layout: SpotLayout, queue: GpuQueue) -> None:
-    """Refuse before the start what the GPU cannot hold."""
-    needed, free = bytes_of(layout), int(SHARE * queue.device.free())
-    if needed > free:
-        raise GameError(
-            f"the spot has {layout.sequences:,} sequences, which take about {needed / 1e9:,.1f} GB of the GPU's "
-            f"memory, and {free / 1e9:,.1f} GB may be used: give fewer bet sizes, a lower max_raises or a larger "
-            "force_allin, or leave out the device"
-        )
-
-
-def bytes_of(layout: SpotLayout) -> int:
-    """On a GPU, about."""
-    entries = np.diff(np.asarray(layout.streets.arrays["level_entry"])).tolist()
-    boards = np.diff(layout.level_board).tolist()
-    nodes = np.asarray(layout.streets.arrays["entry_node"])[np.asarray(layout.streets.arrays["level_entry"])]
-    vectors = 0
-    for level in range(layout.levels):
-        each = entries[level]
-        if level + 1 < layout.levels:
-            each += int(nodes[level + 1] - nodes[level]) + entries[level + 1]
-        vectors += boards[level] * each * layout.stride(level)
-    return gpu_bytes(layout.sequences, len(layout.lists.up), len(layout.boards), vectors)
