@@ -76,8 +76,12 @@ def rows_of(kind: str, spot: Spot, tree: SpotTree, arrays: dict[str, NDArray[Any
     raise ArtefactError(f"it has rows of a kind {kind!r:.40} that is not known here")
 
 
-def engine_of(spot: Spot, tree: SpotTree, threads: int | None = None) -> SpotEngine:
-    """The fastest engine that can solve a spot."""
+def engine_of(spot: Spot, tree: SpotTree, threads: int | None = None, device: str = "cpu") -> SpotEngine:
+    """The fastest engine that can solve a spot on a device."""
+    if device == "gpu":
+        from kibitz.poker.spots.engine_gpu import GpuEngine
+
+        return GpuEngine(spot, tree)
     return MergedEngine(spot, tree, threads)
 
 
