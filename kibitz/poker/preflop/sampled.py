@@ -1,0 +1,267 @@
+"""Betting after the flop in buckets, or more than two players: trained by MCCFR, measured by sampling.
+
+A blueprint of the abstract game is trained (`kibitz.solvers.blueprint`). What is known of it comes from fresh deals.
+Each is played out once from every end of the betting before the flop, and the decisions before the flop are then
+followed with their exact probabilities: this gives the value of every action of every class of hands, with an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.cards.ranges import hand_cards
+from kibitz.cards.recipes import class_of
+from kibitz.core.errors import GameError
+from kibitz.core.resources import MARGIN, free_memory
+from kibitz.poker.preflop.nodes import PreflopNodes, acting_nodes, reaches
+from kibitz.poker.preflop.question import Preflop, rows_by_round
+from kibitz.poker.rules.machine import PokerMachine
+from kibitz.poker.rules.rules import Poker
+from kibitz.solvers.blueprint import Blueprint
+from kibitz.solvers.table_strategy import looked_up
+from kibitz.solvers.tables import row_bytes
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+CLASSES = 169
+BLOCK = 1024  # deals that are played out at a time
+SPREAD = 3.0  # places of a hash table for each row: it grows by steps
+HELD = 400 << 20  # bytes of the tables that buckets of hold'em are looked up in
+CONFIDENCE = 1.96
+
+
+@dataclass(frozen=True)
+class PreflopSize:
+    """The size of a question that is sampled."""
+
+    nodes: int  # of the betting tree
+    before: int  # decisions before the flop
+    rows: int  # of the abstract game
+    bytes: int
+
+
+def size_of(question: Preflop) -> PreflopSize:
+    """How large the abstract game is. Refuses one that does not fit into memory, with what makes it smaller."""
+    counts = bucket_counts(question)
+    tree = question.betting
+    by_round = rows_by_round(question, counts)
+    actions = max(map(len, tree.actions))
+    needed = int(SPREAD * sum(by_round) * row_bytes(actions)) + 150 * len(tree) + HELD
+    free = max(0, free_memory() - MARGIN)
+    if needed > free:
+        raise GameError(f"the abstract game has {sum(by_round):,} rows, which take about {needed / 1e6:,.0f} MB, and "
+                        f"{free / 1e6:,.0f} MB are free: give fewer buckets (abstraction), fewer sizes (bets, raises), or a "
+                        "lower max_raises")  # fmt: skip
+    return PreflopSize(len(tree), int(((tree.turn >= 0) & (tree.round == 0)).sum()), sum(by_round), needed)
+
+
+def bucket_counts(question: Preflop) -> list[int]:
+    """Buckets of each round, as the name of the abstraction has them: an upper bound."""
+    from kibitz.poker.buckets.buckets import budgets, parse
+
+    spec = parse(question.abstraction)
+    if spec.name != "percentile":
+        raise GameError(f"abstraction: write percentile buckets, such as percentile([169, 50, 50, 50], recall=false), "
+                        f"not {question.abstraction:.60}")  # fmt: skip
+    each = budgets("percentile", spec.args.get("buckets"), 4, repeat=True)
+    if each[0] < CLASSES:
+        raise GameError(f"abstraction: there are {CLASSES} classes of hands before the flop, which stay apart: "
+                        f"percentile([{CLASSES}, {', '.join(map(str, each[1:]))}], ...)")  # fmt: skip
+    if spec.args.get("recall", True) not in (False,) and not spec.args.get("forget"):
+        each = [int(np.prod(each[: k + 1])) for k in range(4)]
+    return [CLASSES, *each[1:]]
+
+
+def machine_for(question: Preflop) -> PokerMachine:
+    return PokerMachine(Poker(question.definition), question.betting)
+
+
+def new_blueprint(machine: PokerMachine, question: Preflop, seed: int) -> Blueprint:
+    size = size_of(question)
+    return Blueprint.empty(machine, question.abstraction, max(1 << 20, size.bytes - HELD), seed)
+
+
+def strategy_of(blueprint: Blueprint, nodes: PreflopNodes) -> list[Floats]:
+    """The average strategy before the flop: of each node [actions, 169], empty at ends."""
+    from kibitz.poker.rules.kernels.machine import keys
+
+    machine: Any = blueprint.machine
+    hands = hand_cards()[np.unique(class_of(), return_index=True)[1]].astype(np.uint8)
+    strategy: list[Floats] = [np.empty((0, CLASSES))] * len(nodes)
+    for node in nodes.decisions:
+        width = len(nodes.names[node])
+        states = machine.states(np.zeros((CLASSES, 0), np.uint8), hands, int(nodes.turn[node]))
+        states[:, 0] = nodes.number[node]
+        of_row = np.zeros(CLASSES, np.uint64)
+        keys(machine.game, blueprint.keys, states, of_row)
+        strategy[node] = looked_up(blueprint.table, of_row, width, machine.actions)[:, :width].T.copy()
+    return strategy
+
+
+@dataclass
+class SampledMeasure:
+    """What strategies win in a sample of deals. Chips."""
+
+    deals: int
+    values: Floats  # [players]  a hand
+    value_errors: Floats  # [players]  half of a 95% interval
+    actions: list[Floats]  # of each node [actions, C]: what the seat to act wins in the whole hand
+    errors: list[Floats]  # half of a 95% interval of each
+    reach: Floats  # [P]
+
+
+class Deals:
+    """Fresh deals, played out by a blueprint from the ends of the betting before the flop."""
+
+    def __init__(self, blueprint: Blueprint, nodes: PreflopNodes, seed: int) -> None:
+        from kibitz.poker.preflop.kernels.rolls import scratch
+
+        played = blueprint.played()
+        self.machine, self.nodes, self.seed = blueprint.machine, nodes, seed
+        self.player = played.player()
+        self.ends = acting_nodes(nodes).astype(np.uint64)
+        self.class_of = class_of().astype(np.int64)
+        self.scratch = scratch(blueprint.machine.actions)
+
+    def block(self, first: int, count: int) -> tuple[Floats, Ints]:
+        """([count, ends, players] what seats win, [count, players] their classes)."""
+        from kibitz.poker.preflop.kernels.rolls import roll_out
+
+        players = self.nodes.question.players
+        won, classes = np.empty((count, len(self.ends), players)), np.empty((count, players), np.int64)
+        roll_out(self.machine.game, self.player, self.ends, self.class_of, np.int64(self.seed), np.int64(first), won,
+                 classes, *self.scratch)  # fmt: skip
+        return won, classes
+
+
+def measured(
+    deals: Deals, strategy: list[Floats], count: int, on_block: Callable[[int], bool]
+) -> SampledMeasure:
+    """Values of all actions, from `count` deals; on_block may end it early."""
+    from kibitz.poker.preflop.kernels.rolls import add_classes
+
+    nodes, players = deals.nodes, deals.nodes.question.players
+    reach = reaches(nodes, strategy)
+    sums = [np.zeros((len(names), 5, CLASSES)) for names in nodes.names]
+    total, squares, often, done = np.zeros(players), np.zeros(players), np.zeros(len(nodes)), 0
+    while done < count:
+        step = min(BLOCK, count - done)
+        won, classes = deals.block(done, step)
+        # by seat, how likely each player acts so that a node is reached with the hands of a deal
+        by_seat = [reach[:, seat, :][:, classes[:, seat]] for seat in range(players)]  # [P, deals]
+        values = backed_up(nodes, strategy, won, classes)
+        for node in nodes.decisions:
+            seat = int(nodes.turn[node])
+            weight = np.ones(step)
+            for other in range(players):
+                if other != seat:
+                    weight = weight * by_seat[other][node]
+            for a, child in enumerate(nodes.children[node]):
+                add_classes(weight, values[child][:, seat], classes[:, seat], sums[node][a])
+        often += np.prod(by_seat, axis=0).sum(axis=1)
+        total += values[0].sum(axis=0)
+        squares += (values[0] ** 2).sum(axis=0)
+        done += step
+        if on_block(done):
+            break
+    mean = total / done
+    spread = np.sqrt(np.maximum(squares / done - mean**2, 0.0) / done)
+    pairs = [_means(each) for each in sums]
+    return SampledMeasure(done, mean, CONFIDENCE * spread, [pair[0] for pair in pairs], [pair[1] for pair in pairs],
+                          often / done)  # fmt: skip
+
+
+def backed_up(nodes: PreflopNodes, strategy: list[Floats], won: Floats, classes: Ints) -> list[Floats]:
+    """Of each node [deals, players]: what seats win from there on by a strategy."""
+    values: list[Floats] = [np.empty(0)] * len(nodes)
+    for k, end in enumerate(nodes.ends):
+        values[end] = won[:, k]
+    for node in reversed(nodes.decisions):
+        shares = strategy[node][:, classes[:, nodes.turn[node]]]
+        below = nodes.children[node]
+        value = shares[0][:, None] * values[below[0]]
+        for a, child in enumerate(below[1:], 1):
+            value += shares[a][:, None] * values[child]
+        values[node] = value
+    return values
+
+
+def _means(sums: Floats) -> tuple[Floats, Floats]:
+    """(means, halves of 95% intervals) [actions, C] of weighted sums."""
+    weight, first, squares, square_first, second = np.moveaxis(sums, 1, 0)
+    empty = np.full_like(first, np.nan)
+    mean = np.divide(first, weight, out=empty.copy(), where=weight > 0)
+    spread = np.maximum(second - 2 * mean * square_first + mean**2 * squares, 0.0)
+    return mean, CONFIDENCE * np.divide(np.sqrt(spread), weight, out=empty, where=weight > 0)
+
+
+# What a player could gain by what it does before the flop
+
+
+@dataclass(frozen=True)
+class PreflopGain:
+    """What other play before the flop would gain, if play after the flop stays: chips a hand, chosen on deals and
+    measured on others."""
+
+    gain: float
+    error: float  # half of a 95% interval
+
+
+def preflop_gains(
+    deals: Deals, strategy: list[Floats], count: int, on_block: Callable[[int], bool]
+) -> list[PreflopGain]:
+    """By seat. A best response is chosen on `count` deals, and measured on as many others."""
+    nodes, players = deals.nodes, deals.nodes.question.players
+    reach = reaches(nodes, strategy)
+    sums = np.zeros((players, len(nodes.ends), CLASSES))
+    done = 0
+    while done < count:
+        won, classes = deals.block(done, BLOCK)
+        weight = _others(nodes, reach, classes)
+        for seat in range(players):
+            for k in range(len(nodes.ends)):
+                sums[seat, k] += np.bincount(classes[:, seat], weight[seat][k] * won[:, k, seat], CLASSES)
+        done += BLOCK
+        if on_block(done):
+            break
+    chosen = [_response(nodes, seat, sums[seat], strategy) for seat in range(players)]
+    total, squares, measured_on = np.zeros(players), np.zeros(players), done
+    for first in range(done, 2 * done, BLOCK):
+        won, classes = deals.block(first, BLOCK)
+        weight = _others(nodes, reach, classes)
+        for seat in range(players):
+            own = reaches(nodes, chosen[seat])[nodes.ends, seat] - reach[nodes.ends, seat]
+            more = (weight[seat] * own[:, classes[:, seat]] * won[:, :, seat].T).sum(axis=0)
+            total[seat] += more.sum()
+            squares[seat] += (more**2).sum()
+    mean = total / measured_on
+    spread = np.sqrt(np.maximum(squares / measured_on - mean**2, 0.0) / measured_on)
+    return [PreflopGain(float(a), CONFIDENCE * float(b)) for a, b in zip(mean, spread, strict=True)]
+
+
+def _others(nodes: PreflopNodes, reach: Floats, classes: Ints) -> list[Floats]:
+    """By seat [ends, deals]: how likely the others act so that an end is reached."""
+    by_seat = [reach[nodes.ends, seat, :][:, classes[:, seat]] for seat in range(classes.shape[1])]
+    return [np.prod([each for other, each in enumerate(by_seat) if other != seat], axis=0)
+            for seat in range(len(by_seat))]  # fmt: skip
+
+
+def _response(nodes: PreflopNodes, seat: int, sums: Floats, strategy: list[Floats]) -> list[Floats]:
+    """The strategy with the best response of a seat to what ends are worth. sums: [ends, C]."""
+    values: list[Floats] = [np.empty(0)] * len(nodes)
+    for k, end in enumerate(nodes.ends):
+        values[end] = sums[k]
+    answer = list(strategy)
+    for node in reversed(nodes.decisions):
+        below = np.stack([values[child] for child in nodes.children[node]])
+        if nodes.turn[node] != seat:
+            values[node] = below.sum(axis=0)
+            continue
+        values[node] = below.max(axis=0)
+        answer[node] = (np.arange(len(below))[:, None] == below.argmax(axis=0)).astype(np.float64)
+    return answer
