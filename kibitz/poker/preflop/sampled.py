@@ -33,6 +33,7 @@ BLOCK = 1024  # deals that are played out at a time
 SPREAD = 3.0  # places of a hash table for each row: it grows by steps
 HELD = 400 << 20  # bytes of the tables that buckets of hold'em are looked up in
 CONFIDENCE = 1.96
+PILOT = 1 << 50  # the number of the first deal of those that only control variates are estimated on
 
 
 @dataclass(frozen=True)
@@ -127,16 +128,42 @@ class Deals:
         self.ends = acting_nodes(nodes).astype(np.uint64)
         self.class_of = class_of().astype(np.int64)
         self.scratch = scratch(blueprint.machine.actions)
+        self.slope: Floats | None = None  # [ends, players]  chips that the luck of the board brings
+        if nodes.question.players == 2:
+            self._expected = _mean_showdowns()
+            won, classes, luck = self._played(PILOT, BLOCK)
+            spread = float((luck**2).sum())
+            slope = np.einsum("d,dks->ks", luck, won) / spread if spread > 0 else np.zeros(won.shape[1:])
+            self.slope = np.where([nodes.is_fold(end) for end in nodes.ends], 0.0, slope.T).T
 
     def block(self, first: int, count: int) -> tuple[Floats, Ints]:
-        """([count, ends, players] what seats win, [count, players] their classes)."""
+        """([count, ends, players] what seats win, [count, players] their classes).
+
+        With two players the luck of the board is taken out as a control variate: whose hand wins at the showdown, less
+        what that is on average for the two classes, is 0 on average whatever the players do. How much of it an end
+        takes was estimated on other deals.
+        """
+        won, classes, luck = self._played(first, count)
+        return (won if self.slope is None else won - luck[:, None, None] * self.slope), classes
+
+    def _played(self, first: int, count: int) -> tuple[Floats, Ints, Floats]:
         from kibitz.poker.preflop.kernels.rolls import roll_out
 
         players = self.nodes.question.players
         won, classes = np.empty((count, len(self.ends), players)), np.empty((count, players), np.int64)
-        roll_out(self.machine.game, self.player, self.ends, self.class_of, np.int64(self.seed), np.int64(first), won,
-                 classes, *self.scratch)  # fmt: skip
-        return won, classes
+        shown = np.empty(count, np.int64)
+        roll_out(self.machine.game, self.player, self.ends, self.class_of, (np.int64(self.seed), np.int64(first)), won,
+                 classes, shown, self.scratch)  # fmt: skip
+        luck = shown - self._expected[classes[:, 0], classes[:, 1]] if players == 2 else shown.astype(np.float64)
+        return won, classes, luck
+
+
+def _mean_showdowns() -> Floats:
+    """[169, 169]  the chance that the first of two hands wins less that it loses, by class."""
+    from kibitz.poker.preflop.exact import whole_deck
+
+    game = whole_deck()
+    return np.divide(game.net, game.chance, out=np.zeros_like(game.net), where=game.chance > 0)
 
 
 def measured(

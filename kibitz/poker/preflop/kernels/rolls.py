@@ -12,17 +12,22 @@ from kibitz.solvers.kernels.players import strategy
 
 
 @kernel
-def roll_out(game, player, ends, class_of, seed, first, result, held_class, random, probability):
-    """Deals first..first + len(result) - 1: result[i, k, s] is what seat s wins if deal i goes on from the k-th end;
-    held_class[i, s]: the class of its hand, by class_of of the hand's number."""
+def roll_out(game, player, ends, class_of, span, result, held_class, shown, scratch):
+    """Deals by a seed from a number on, span = (seed, number): result[i, k, s] is what seat s wins if deal i goes on
+    from the k-th end; held_class[i, s]: the class of its hand, by class_of of the hand's number; shown[i]: 1 if the
+    hand of seat 0 beats that of seat 1 on the whole board, 0 if they tie, -1 otherwise. scratch: random numbers,
+    probabilities."""
+    random, probability = scratch
     for i in range(len(result)):
-        random[0] = seed_of(seed, first + i)
+        random[0] = seed_of(span[0], span[1] + i)
         start = prepare(game, player.keys, deal(game, random), random)
         for seat in range(game.seats):
             one = card_of(start, hole_of(game, U64(seat)))
             two = card_of(start, hole_of(game, U64(seat)) + ONE)
             low, high = min(one, two), max(one, two)
             held_class[i, seat] = class_of[high * (high - ONE) // U64(2) + low]
+        ahead, behind = (start.order >> U64(4)) & U64(15), start.order & U64(15)
+        shown[i] = np.int64(ahead > behind) - np.int64(ahead < behind)
         for k in range(len(ends)):
             state = PokerState(ends[k], start.a, start.b, start.c, start.d, start.e, start.f, start.order)
             while turn(game, state) != END:
