@@ -1,6 +1,8 @@
-"""Betting after the flop in buckets, or more than two players: trained by MCCFR, measured by sampling.
+"""Betting after the flop in buckets, or more than two players: trained and measured by sampling.
 
-A blueprint of the abstract game is trained (`kibitz.solvers.blueprint`). What is known of it comes from fresh deals.
+For two players boards are sampled, and an iteration goes over all hands on one (public chance sampling,
+`kibitz.poker.sampled`). For more, deals are: MCCFR (`kibitz.solvers.blueprint`). What is known of the result comes from
+fresh deals.
 Each is played out once from every end of the betting before the flop, and the decisions before the flop are then
 followed with their exact probabilities: this gives the value of every action of every class of hands, with an error.
 """
@@ -9,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +19,18 @@ from numpy.typing import NDArray
 from kibitz.cards.ranges import hand_cards
 from kibitz.cards.recipes import class_of
 from kibitz.core.errors import GameError
+from kibitz.core.loop import in_blocks
 from kibitz.core.resources import MARGIN, free_memory
+from kibitz.forms.profile import Profile
+from kibitz.play.agents import blueprint_agent, profile_agent
+from kibitz.play.compiled import Compiled
 from kibitz.poker.preflop.nodes import PreflopNodes, acting_nodes, reaches
 from kibitz.poker.preflop.question import Preflop, rows_by_round
 from kibitz.poker.rules.machine import PokerMachine
 from kibitz.poker.rules.rules import Poker
+from kibitz.poker.sampled.choice import pcs
+from kibitz.poker.sampled.form import ViewForm
+from kibitz.solvers import Task
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.table_strategy import looked_up
 from kibitz.solvers.tables import row_bytes
@@ -29,6 +38,7 @@ from kibitz.solvers.tables import row_bytes
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 CLASSES = 169
+BOARDS = 16  # iterations over boards of the first block
 BLOCK = 1024  # deals that are played out at a time
 SPREAD = 3.0  # places of a hash table for each row: it grows by steps
 HELD = 400 << 20  # bytes of the tables that buckets of hold'em are looked up in
@@ -79,19 +89,80 @@ def bucket_counts(question: Preflop) -> list[int]:
 
 
 def machine_for(question: Preflop) -> PokerMachine:
-    return PokerMachine(Poker(question.definition), question.betting)
+    """The compiled rules, with the betting tree of the question."""
+    return PokerMachine(rules_for(question), question.betting)
 
 
-def new_blueprint(machine: PokerMachine, question: Preflop, seed: int) -> Blueprint:
+def rules_for(question: Preflop) -> Poker:
+    """The rules. Their betting is the question's, which has fewer sizes than the definition allows."""
+    rules = Poker(question.definition)
+    rules.__dict__["betting"] = question.betting  # where a cached property keeps it
+    return rules
+
+
+class Trained(NamedTuple):
+    """A strategy of the abstract game."""
+
+    agent: Compiled
+    iterations: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long and on what a strategy is trained."""
+
+    iterations: int | None
+    seconds: float | None
+    seed: int
+    threads: int
+    device: str
+    on_block: Callable[[int], bool]  # is told the iterations; True ends it
+
+
+def train(question: Preflop, machine: PokerMachine, effort: Effort) -> Trained | None:
+    """Train a strategy; None if it was ended before the first iteration."""
+    by_boards = question.players == 2 and question.postflop == "buckets"
+    return (_by_boards if by_boards else _by_walks)(question, machine, effort)
+
+
+def _by_boards(question: Preflop, machine: PokerMachine, effort: Effort) -> Trained | None:
+    from kibitz.poker.buckets.buckets import hand_buckets
+
+    buckets = hand_buckets(question.definition, question.abstraction)
+    form = ViewForm(rules_for(question), [buckets], device=effort.device)
+    solver = pcs()(Task(None, form, seed=effort.seed, threads=effort.threads), "pcs")
+    if effort.on_block(0):
+        return None
+    if effort.device == "cpu":  # compile outside of the clock
+        solver.step(1)
+    blocks = in_blocks(solver, solver.step, effort.iterations, effort.seconds, lambda: 1 << 62, first=BOARDS)
+    for _ in blocks:
+        if effort.on_block(solver.iteration):
+            break
+    profile = Profile(form.infosets, solver.probabilities(), {"game": form.spec})
+    return Trained(profile_agent(profile, machine, "the answer"), solver.iteration, form.points)
+
+
+def _by_walks(question: Preflop, machine: PokerMachine, effort: Effort) -> Trained | None:
     size = size_of(question)
-    return Blueprint.empty(machine, question.abstraction, max(1 << 20, size.bytes - HELD), seed)
+    blueprint = Blueprint.empty(machine, question.abstraction, max(1 << 20, size.bytes - HELD), effort.seed)
+    if effort.on_block(0):
+        return None
+    blueprint.warm_up(effort.device)
+    blueprint.train(effort.iterations, effort.seconds, effort.threads, lambda now: effort.on_block(now.iteration),
+                    effort.device)  # fmt: skip
+    agent = blueprint_agent(blueprint, machine, "the answer")
+    return Trained(agent, blueprint.iteration, blueprint.store.used)
 
 
-def strategy_of(blueprint: Blueprint, nodes: PreflopNodes) -> list[Floats]:
-    """The average strategy before the flop: of each node [actions, 169], empty at ends."""
+def strategy_of(agent: Compiled, nodes: PreflopNodes) -> list[Floats]:
+    """What an agent plays before the flop: of each node [actions, 169], empty at ends."""
     from kibitz.poker.rules.kernels.machine import keys
 
-    machine: Any = blueprint.machine
+    machine: Any = agent.machine
+    rows = agent.table
+    assert rows is not None
     hands = hand_cards()[np.unique(class_of(), return_index=True)[1]].astype(np.uint8)
     strategy: list[Floats] = [np.empty((0, CLASSES))] * len(nodes)
     for node in nodes.decisions:
@@ -99,8 +170,8 @@ def strategy_of(blueprint: Blueprint, nodes: PreflopNodes) -> list[Floats]:
         states = machine.states(np.zeros((CLASSES, 0), np.uint8), hands, int(nodes.turn[node]))
         states[:, 0] = nodes.number[node]
         of_row = np.zeros(CLASSES, np.uint64)
-        keys(machine.game, blueprint.keys, states, of_row)
-        strategy[node] = looked_up(blueprint.table, of_row, width, machine.actions)[:, :width].T.copy()
+        keys(machine.game, rows.view.keys, states, of_row)
+        strategy[node] = looked_up(rows.table, of_row, width, machine.actions)[:, :width].T.copy()
     return strategy
 
 
@@ -117,17 +188,15 @@ class SampledMeasure:
 
 
 class Deals:
-    """Fresh deals, played out by a blueprint from the ends of the betting before the flop."""
+    """Fresh deals, played out by an agent from the ends of the betting before the flop."""
 
-    def __init__(self, blueprint: Blueprint, nodes: PreflopNodes, seed: int) -> None:
+    def __init__(self, agent: Compiled, nodes: PreflopNodes, seed: int) -> None:
         from kibitz.poker.preflop.kernels.rolls import scratch
 
-        played = blueprint.played()
-        self.machine, self.nodes, self.seed = blueprint.machine, nodes, seed
-        self.player = played.player()
+        self.machine, self.nodes, self.seed, self.player = agent.machine, nodes, seed, agent.player
         self.ends = acting_nodes(nodes).astype(np.uint64)
         self.class_of = class_of().astype(np.int64)
-        self.scratch = scratch(blueprint.machine.actions)
+        self.scratch = scratch(agent.machine.actions)
         self.slope: Floats | None = None  # [ends, players]  chips that the luck of the board brings
         if nodes.question.players == 2:
             self._expected = _mean_showdowns()

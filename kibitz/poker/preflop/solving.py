@@ -23,6 +23,8 @@ UNTIL = 0.001  # big blinds
 SECONDS, DEALS = 60.0, 200_000
 RESPONSE = 0.25  # of the seconds of training, for a responder
 BLOCKS = 1024  # deals of gains at least
+MOST_HURRY = 2.0  # seconds of a responder at least; all that it has after Ctrl-C
+WALKS = 20_000  # iterations of a responder where training is bounded by iterations
 
 
 @dataclass(frozen=True)
@@ -100,72 +102,75 @@ class _Work:
 def _sampled(
     question: Preflop, iterations: int | None, seconds: float | None, runs: int, deals: int, seed: int, work: _Work
 ) -> PreflopSolution:
-    from kibitz.poker.preflop.sampled import Deals, machine_for, measured, new_blueprint, preflop_gains, strategy_of
+    from kibitz.poker.preflop.sampled import (
+        Deals,
+        Effort,
+        machine_for,
+        measured,
+        preflop_gains,
+        size_of,
+        strategy_of,
+        train,
+    )
 
     if seconds is None and iterations is None:
         seconds = SECONDS
+    size_of(question)
     nodes, began = nodes_of(question), time.perf_counter()
     machine = machine_for(question)
+    trained = []
     with interruptible() as stopped:
-        trained: list[Any] = []
         for number in range(runs):
-            blueprint = new_blueprint(machine, question, seed + number)
-            blueprint.warm_up(work.device)
-            share = None if seconds is None else seconds / runs
 
-            def on_block(now: Any, number: int = number) -> bool:
-                work.say(PreflopProgress(f"training, run {number + 1} of {runs}" if runs > 1 else "training",
-                                         now.iteration, None))  # fmt: skip
+            def on_block(done: int, number: int = number) -> bool:
+                phase = f"training, run {number + 1} of {runs}" if runs > 1 else "training"
+                work.say(PreflopProgress(phase, done, None))
                 return stopped.is_set()
 
-            if not stopped.is_set():
-                blueprint.train(iterations, share, work.threads, on_block, work.device)
-            if blueprint.iteration:
-                trained.append(blueprint)
+            share = None if seconds is None else seconds / runs
+            effort = Effort(iterations, share, seed + number, work.threads, work.device, on_block)
+            if (each := train(question, machine, effort)) is not None:
+                trained.append(each)
         if not trained:
             raise SolverError("the training was stopped before its first iteration")
         answer = trained[0]
-        strategy = strategy_of(answer, nodes)
-        other = strategy_of(trained[1], nodes) if len(trained) > 1 else None
-        fresh = Deals(answer, nodes, seed + 1_000_003)
 
         def on_deals(done: int) -> bool:
-            work.say(PreflopProgress("measuring", answer.iteration, None, min(1.0, done / deals)))
+            work.say(PreflopProgress("measuring", answer.iterations, None, min(1.0, done / deals)))
             return False
 
-        measure = measured(fresh, strategy, deals, on_deals)
-        gains = preflop_gains(fresh, strategy, max(BLOCKS, deals // 2), on_deals)
-        bound = _bound(answer, machine, seconds, iterations, seed, work, stopped.is_set())
-        again = None if other is None else measured(Deals(trained[1], nodes, seed + 1_000_003), other,
-                                                    max(BLOCKS, deals // 4), on_deals)  # fmt: skip
+        strategies = [strategy_of(each.agent, nodes) for each in trained]
+        fresh = [Deals(each.agent, nodes, seed + 1_000_003) for each in trained]
+        measure = measured(fresh[0], strategies[0], deals, on_deals)
+        again = [measured(fresh[1], strategies[1], max(BLOCKS, deals // 4), on_deals) for _ in trained[1:]]
+        gains = preflop_gains(fresh[0], strategies[0], max(BLOCKS, deals // 2), on_deals)
+        bound = _bound(answer.agent, question, seconds, iterations, seed, work, stopped.is_set())
     trust = Trust(
-        measure.deals, answer.store.used, len(trained),
-        None if other is None else difference(nodes, strategy, other, measure.reach),
-        None if again is None else float(abs(again.values[0] - measure.values[0]) / CHIPS),
+        measure.deals, answer.rows, len(trained),
+        difference(nodes, *strategies, measure.reach) if again else None,
+        float(abs(again[0].values[0] - measure.values[0]) / CHIPS) if again else None,
         bound.result.mean / CHIPS, (bound.result.interval[0] / CHIPS, bound.result.interval[1] / CHIPS),
         tuple(each.error / CHIPS for each in gains),
     )  # fmt: skip
     return PreflopSolution(
-        question, nodes, strategy, [each / CHIPS for each in measure.actions], [each / CHIPS for each in measure.errors],
-        measure.reach, measure.values / CHIPS, measure.value_errors / CHIPS,
-        np.array([each.gain for each in gains]) / CHIPS, trust, answer.iteration, time.perf_counter() - began,
+        question, nodes, strategies[0], [each / CHIPS for each in measure.actions],
+        [each / CHIPS for each in measure.errors], measure.reach, measure.values / CHIPS, measure.value_errors / CHIPS,
+        np.array([each.gain for each in gains]) / CHIPS, trust, answer.iterations, time.perf_counter() - began,
     )  # fmt: skip
 
 
 def _bound(
-    answer: Any, machine: Any, seconds: float | None, iterations: int | None, seed: int, work: _Work, hurry: bool
+    target: Any, question: Preflop, seconds: float | None, iterations: int | None, seed: int, work: _Work, hurry: bool
 ) -> Any:
     """What a trained responder wins in the abstract game."""
-    from kibitz.play.agents import blueprint_agent
     from kibitz.play.lower_bound import lower_bound
 
-    work.say(PreflopProgress("responding", answer.iteration, None))
-    limits: dict[str, Any] = {"seconds": None if seconds is None else RESPONSE * seconds,
-                              "iterations": None if iterations is None else max(1, iterations // 2)}  # fmt: skip
+    work.say(PreflopProgress("responding", 0, None))
+    limits: dict[str, Any] = {"seconds": None if seconds is None else max(MOST_HURRY, RESPONSE * seconds),
+                              "iterations": None if iterations is None else WALKS}  # fmt: skip
     if hurry:
-        limits = {"seconds": 1.0, "iterations": None}
-    target = blueprint_agent(answer, machine, "the answer")
-    return lower_bound(target, answer.abstraction, **limits, deals=50_000, seed=seed + 7, device=work.device)
+        limits = {"seconds": MOST_HURRY, "iterations": None}
+    return lower_bound(target, question.abstraction, **limits, deals=50_000, seed=seed + 7)
 
 
 def difference(nodes: PreflopNodes, one: list[Floats], other: list[Floats], reach: Floats) -> float:
