@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kibitz.core.errors import SolverError
-from kibitz.poker.spots.engine import SpotEngine, engine_of
+from kibitz.poker.spots.engine import engine_of
 from kibitz.poker.spots.engine_gains import Gains
 from kibitz.poker.spots.estimates import check_size
 from kibitz.poker.spots.solution import SpotSolution
@@ -48,9 +48,10 @@ def solve_spot(
     if iterations is not None and iterations < 1:
         raise SolverError(f"iterations should be 1 or more, not {iterations}")
     tree = betting_of(spot)
-    check_size(spot, tree)
+    read = _locks(locks, tree)
+    check_size(spot, tree, locks=read)
     began = time.perf_counter()
-    engine = _engine(spot, tree, locks, threads)
+    engine = engine_of(spot, tree, threads, read)
     last = MOST if iterations is None else iterations
     done, look, pace = 0, FIRST_LOOK, 0.0
     gains: Gains | None = None
@@ -82,10 +83,7 @@ def solve_spot(
     return SpotSolution(spot, tree, engine.answer(), gains, done, time.perf_counter() - began)
 
 
-def _engine(spot: Spot, tree: SpotTree, locks: Sequence[str | Lock], threads: int | None) -> SpotEngine:
-    if not locks:
-        return engine_of(spot, tree, threads)
-    from kibitz.poker.spots.locks import LockedEngine, read_lock
+def _locks(locks: Sequence[str | Lock], tree: SpotTree) -> list[Lock]:
+    from kibitz.poker.spots.locks import read_lock
 
-    read = [read_lock(each, tree) if isinstance(each, str) else each for each in locks]
-    return LockedEngine(spot, tree, read, threads)
+    return [read_lock(each, tree) if isinstance(each, str) else each for each in locks]
