@@ -213,7 +213,8 @@ def _part(players: int) -> Experiment[AutoResults]:
     )  # fmt: skip
 
 
-_PARTS = {**{PARTS[n]: _part(n) for n in WORDS}, "rhode-island": auto_stitching_rhode_page.PART}
+_PARTS: dict[str, Experiment[Any]] = {PARTS[n]: _part(n) for n in WORDS}
+_PARTS["rhode-island"] = auto_stitching_rhode_page.PART
 _BOTH = of_parts("auto-stitching", TITLE, PLAN, QUICK, _PARTS, START)
 
 

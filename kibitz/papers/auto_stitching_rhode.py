@@ -43,7 +43,7 @@ shared_form = shared(lambda name: poker_form(game(name)))
 
 def memory_of(name: str, source: str) -> tuple[int, int]:
     """(infosets, bytes) of a computation in a list of buckets."""
-    rules = game(name)
+    rules: Any = game(name)
     layout = ViewForm(rules, [hand_buckets(rules.definition, source)])
     return layout.points, BYTES * layout.columns
 
@@ -60,7 +60,8 @@ def single(name: str, source: str, iterations: int, seed: int) -> dict[str, Any]
 def one_size(name: str, source: str, quick: bool, seed: int) -> dict[str, Any]:
     """All figures of one seed at one size, in chips."""
     form, iterations = shared_form(name), ITERATIONS
-    ladder, rounds, cuts = LADDER, LINES, CUTS
+    ladder: tuple[str, ...] = LADDER
+    rounds, cuts = LINES, CUTS
     if quick:
         iterations, ladder, rounds, cuts = {"base": 30, "expert": 20, "pilot": 4}, QUICK_LADDER, 1, 3
     base = solve_through(form, SOLVER, abstraction=source, iterations=iterations["base"], start="random", seed=seed)

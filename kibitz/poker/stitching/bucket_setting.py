@@ -240,7 +240,7 @@ class BucketSetting(Setting):
         names = self.lists_used(move)
         lists, mine = [self.buckets_of(name) for name in names], np.isin(self.betting.turn, seats)
         view = np.where(here, names.index(move.inside[0]), of_node)
-        digest = "" if probabilities is None else hashlib.sha256(np.ascontiguousarray(probabilities)).hexdigest()
+        digest = "" if probabilities is None else hashlib.sha256(np.asarray(probabilities).tobytes()).hexdigest()
 
         def played(node: int) -> Floats:
             assert probabilities is not None
