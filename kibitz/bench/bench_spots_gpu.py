@@ -48,7 +48,7 @@ on a machine with an NVIDIA GPU. `kibitz poker spot --device gpu` solves a spot 
 
 
 def layout_of(of: BenchSpot) -> Any:
-    from kibitz.poker.spots.engine_cpu import SpotLayout
+    from kibitz.poker.spots.engine_layout import SpotLayout
     from kibitz.poker.spots.spot import betting_of
 
     spot = spot_of(of)

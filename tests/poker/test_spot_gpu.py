@@ -14,8 +14,9 @@ from kibitz.bench import bench_spots_gpu
 from kibitz.cli import app
 from kibitz.core.errors import GameError, SolverError
 from kibitz.poker.spots import engine_gpu, estimates, solving
-from kibitz.poker.spots.engine_cpu import MergedRows, SpotCfr, SpotLayout, decoded
+from kibitz.poker.spots.engine_cpu import MergedRows, SpotCfr, decoded
 from kibitz.poker.spots.engine_gpu import GpuShape, GpuSpotCfr
+from kibitz.poker.spots.engine_layout import SpotLayout
 from kibitz.poker.spots.saved import load_spot, save_spot
 from kibitz.poker.spots.spot import betting_of
 
@@ -166,7 +167,7 @@ def test_the_estimate_is_near_what_is_taken(name, queue):
     state = GpuSpotCfr(SpotLayout(spot, tree), np.uint16, queue, ALONE)
     arrays = [state.regret, state.average, *state.arrays.values(), *state.reach, *state.exits, *state.out]
     taken = sum(array.nbytes for array in arrays)
-    assert 0.9 * taken < estimates.estimate_of(spot, tree, "gpu").bytes < 1.5 * taken
+    assert 0.9 * taken < estimates.estimate_of(spot, tree, device="gpu").bytes < 1.5 * taken
 
 
 def test_locks_and_machines_without_a_gpu_are_refused(monkeypatch):

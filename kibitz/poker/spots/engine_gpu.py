@@ -16,8 +16,9 @@ from kibitz.core.errors import GameError
 from kibitz.poker.exact.gpu import SHARE, GpuQueue, on_gpu
 from kibitz.poker.exact.operator import aligned
 from kibitz.poker.spots import cuda
-from kibitz.poker.spots.engine_cpu import ALPHA, COARSE, GAMMA, MergedRows, SpotCfr, SpotLayout
+from kibitz.poker.spots.engine_cpu import ALPHA, COARSE, GAMMA, MergedRows, SpotCfr
 from kibitz.poker.spots.engine_gains import Gains
+from kibitz.poker.spots.engine_layout import SpotLayout
 from kibitz.poker.spots.gpu_lines import GpuLines, lines_of
 from kibitz.poker.spots.spot import Spot, SpotTree, meeting
 

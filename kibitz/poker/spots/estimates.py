@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,6 +15,7 @@ from kibitz.core.resources import MARGIN, cores, free_memory
 from kibitz.games.protocol import CHANCE
 from kibitz.poker.rules.betting import BettingTree
 from kibitz.poker.spots.engine_boards import all_boards, hands_on
+from kibitz.poker.spots.engine_rows import RowSource, kept_symmetries, nodes_of
 from kibitz.poker.spots.spot import Spot, SpotTree, live
 
 # Of an iteration on one core, on x86: a turn spot with 4.6 million sequences in about 14 ms.
@@ -22,6 +24,7 @@ SECONDS_PER_SEQUENCE = 3e-9
 GPU_SECONDS_PER_SEQUENCE, GPU_SECONDS = 1e-11, 3.0
 ITERATIONS = 90  # to half a percent of the pot, more or less; they grow with the inverse of its root or so
 BYTES_PER_SEQUENCE = 2 + 2  # regret and average
+BYTES_PER_KNOWN, WIDE_BYTES = 4, 4  # of what is locked; and of the average that it is written into
 BYTES_PER_HAND = 100  # on a board, while lists are written
 GPU_BYTES_PER_HAND = 2 + 2 + 4 + 8  # tables of a hand on a board: up, same, card, ranked
 GPU_SHARE = 0.9  # of its free memory that is taken at most
@@ -38,20 +41,25 @@ class SpotEstimate:
     seconds: float  # to half a percent of the pot on all cores, without compiling
 
 
-def estimate_of(spot: Spot, tree: SpotTree, device: str = "cpu") -> SpotEstimate:
-    """The size of a spot, from its betting tree. Bytes and seconds are those of a device."""
+def estimate_of(
+    spot: Spot, tree: SpotTree, locks: Sequence[RowSource] = (), device: str = "cpu"
+) -> SpotEstimate:
+    """The size of a spot, from its betting tree and what is locked. Bytes and seconds are those of a device."""
     betting = tree.betting
     deck = [int(card) for card in deck_of(*spot.deck)]
     ranges = live(spot)
-    boards, begins = all_boards(spot.board, ranges, deck, spot.deck[1])
+    boards, begins = all_boards(spot.board, kept_symmetries(spot, locks), deck)
     sizes = hands_on(boards, ranges)
-    sequences = 0
+    sequences, known, locked = 0, 0, np.isin(np.arange(len(tree)), nodes_of(tree, locks))
     for level, (low, high) in enumerate(pairwise(begins)):
         for seat in (0, 1):
-            own = betting.widths[(betting.round == level) & (betting.turn == seat)].sum()
-            sequences += int(own) * int(sizes[seat, low:high].sum())
+            own, hands = (betting.round == level) & (betting.turn == seat), int(sizes[seat, low:high].sum())
+            sequences += int(betting.widths[own].sum()) * hands
+            known += int((betting.widths[own & locked] + 1).sum()) * hands
     seconds = SECONDS_PER_SEQUENCE * ITERATIONS * sequences / max(1.0, 0.8 * cores())
     needed = BYTES_PER_SEQUENCE * sequences + BYTES_PER_HAND * int(sizes.sum())
+    if known:
+        needed += BYTES_PER_KNOWN * known + WIDE_BYTES * sequences
     if device == "gpu":
         seconds = GPU_SECONDS + GPU_SECONDS_PER_SEQUENCE * ITERATIONS * sequences
         needed = BYTES_PER_SEQUENCE * sequences + GPU_BYTES_PER_HAND * int(sizes.sum())
@@ -79,9 +87,11 @@ def free_on_gpu() -> int:
     return Device("gpu").free()
 
 
-def check_size(spot: Spot, tree: SpotTree, most_bytes: int | None = None, device: str = "cpu") -> SpotEstimate:
+def check_size(
+    spot: Spot, tree: SpotTree, most_bytes: int | None = None, locks: Sequence[RowSource] = (), device: str = "cpu"
+) -> SpotEstimate:
     """Refuse a spot that does not fit into the memory of a device, with the options that make it smaller."""
-    estimate = estimate_of(spot, tree, device)
+    estimate = estimate_of(spot, tree, locks, device)
     if most_bytes is not None:
         most = most_bytes
     elif device == "gpu":

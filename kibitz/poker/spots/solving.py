@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kibitz.core.errors import SolverError
 from kibitz.core.gpu import require
-from kibitz.poker.spots.engine import SpotEngine, engine_of
+from kibitz.poker.spots.engine import engine_of
 from kibitz.poker.spots.engine_gains import Gains
 from kibitz.poker.spots.estimates import check_size
 from kibitz.poker.spots.solution import SpotSolution
@@ -53,9 +53,10 @@ def solve_spot(
     if locks and device != "cpu":
         raise SolverError("locks are solved on the CPU: leave out the device")
     tree = betting_of(spot)
-    check_size(spot, tree, device=device)
+    read = _locks(locks, tree)
+    check_size(spot, tree, locks=read, device=device)
     began = time.perf_counter()
-    engine = _engine(spot, tree, locks, threads, device)
+    engine = engine_of(spot, tree, threads, read, device)
     last = MOST if iterations is None else iterations
     done, look, pace = 0, FIRST_LOOK, 0.0
     gains: Gains | None = None
@@ -87,12 +88,7 @@ def solve_spot(
     return SpotSolution(spot, tree, engine.answer(), gains, done, time.perf_counter() - began)
 
 
-def _engine(
-    spot: Spot, tree: SpotTree, locks: Sequence[str | Lock], threads: int | None, device: str
-) -> SpotEngine:
-    if not locks:
-        return engine_of(spot, tree, threads, device)
-    from kibitz.poker.spots.locks import LockedEngine, read_lock
+def _locks(locks: Sequence[str | Lock], tree: SpotTree) -> list[Lock]:
+    from kibitz.poker.spots.locks import read_lock
 
-    read = [read_lock(each, tree) if isinstance(each, str) else each for each in locks]
-    return LockedEngine(spot, tree, read, threads)
+    return [read_lock(each, tree) if isinstance(each, str) else each for each in locks]
