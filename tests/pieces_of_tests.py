@@ -34,6 +34,10 @@ def refuse(x):
     raise GameError(f"{x} is refused")
 
 
+def refuse_below(x):
+    return x if x >= -2 else refuse(x)
+
+
 def fail(x):
     raise RuntimeError(f"{x} failed")
 

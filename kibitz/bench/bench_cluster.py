@@ -28,7 +28,7 @@ from kibitz.cards import recipes, tables
 from kibitz.core import store
 from kibitz.core.errors import MissingExtra, SolverError
 from kibitz.core.executor import executing, executor_of
-from kibitz.core.pieces import Apart, Executor, OnPieces, Piece
+from kibitz.core.pieces import Apart, Executor, OnPieces, Piece, size_of
 from kibitz.core.resources import cores
 
 GAME, WHOLE = "poker(file=holdem.limit.2p, ranks={ranks})", "poker(file=holdem.limit.2p)"
@@ -86,17 +86,6 @@ class Metered:
 
     def close(self) -> None:
         self.inner.close()
-
-
-def size_of(value: Any) -> int:
-    """Bytes of plain data, about: numbers are eight."""
-    if isinstance(value, np.ndarray):
-        return int(value.nbytes)
-    if isinstance(value, str | bytes):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(size_of(key) + size_of(each) for key, each in value.items())
-    return sum(map(size_of, value)) if isinstance(value, list | tuple) else 8
 
 
 def processor_seconds(proc: Path = PROC) -> float:

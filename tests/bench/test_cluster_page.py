@@ -13,11 +13,11 @@ import pytest
 from elsewhere import Elsewhere
 
 from kibitz.bench import cluster_page
-from kibitz.bench.bench_cluster import ClusterWork, Metered, bench_cluster, processor_seconds, size_of, timed
+from kibitz.bench.bench_cluster import ClusterWork, Metered, bench_cluster, processor_seconds, timed
 from kibitz.bench.cluster_page import PieceCosts, cluster_markdown, costs_of, overhead, rate_of, share_of, time_on_nodes
 from kibitz.core.errors import MissingExtra
 from kibitz.core.executor import current
-from kibitz.core.pieces import Piece
+from kibitz.core.pieces import Piece, size_of
 
 RESULT = {
     "machine": {"processor": "one", "ray": "2", "numba": "1", "date": "today"}, "cores": 4, "rounds": 3,

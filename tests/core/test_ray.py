@@ -117,6 +117,20 @@ def test_every_piece_is_done_once_on_some_node(pool):
     assert heard[-1][:2] == (30, 30)
 
 
+def test_short_pieces_go_together(pool, monkeypatch):
+    """In fewer calls, with the same answers; a failure among them is that of its piece."""
+    calls, submit = [], pool._submit
+    monkeypatch.setattr(pool, "bundle", 1e9)
+    monkeypatch.setattr(pool, "_submit", lambda f, bundle, sent: calls.append(len(bundle)) or submit(f, bundle, sent))
+    assert sorted(pool.map(work.square, [Piece((x,)) for x in range(400)])) == [(x, x * x) for x in range(400)]
+    assert sum(calls) >= 400 > 2 * len(calls) and calls[-1] == 1
+    with pytest.raises(SolverError, match=r"^-3 is refused$"):
+        list(pool.map(work.refuse_below, [Piece((400 - x - 4,)) for x in range(400)]))
+    monkeypatch.setattr(pool, "bundle", 0.0)
+    calls.clear()
+    assert len(list(pool.map(work.square, [Piece((x,)) for x in range(50)]))) == 50 and calls == [1] * 50
+
+
 def test_a_piece_has_the_cores_that_it_asked_for(pool):
     found = [who for _, who in pool.map(work.who, [Piece((x,)) for x in range(6)])]
     assert {(share, on) for _, share, on, _ in found} == {("1", None)}
