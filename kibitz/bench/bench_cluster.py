@@ -67,7 +67,7 @@ class Metered:
 
     def __init__(self, inner: Executor) -> None:
         self.inner, self.name, self.elsewhere = inner, inner.name, inner.elsewhere
-        self.jobs = getattr(inner, "jobs", None)
+        self.jobs, self.beside = getattr(inner, "jobs", None), getattr(inner, "beside", False)
         self.pieces = self.bytes_in = self.bytes_out = 0
 
     def map(

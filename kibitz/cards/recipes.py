@@ -192,7 +192,7 @@ def _on_nodes(name: str, seen: int = 2) -> NodePieces:
         width = sum(np.dtype(dtype).itemsize * int(np.prod(shape[1:])) for dtype, shape in recipe(name).arrays.values())
         return COPIES * SLICE[seen] * comb(54 - seen, 2) * (8 + width) + ROOM
 
-    return NodePieces(rows_of_piece, lambda executor: (name,), _put, memory)
+    return NodePieces(rows_of_piece, lambda executor: (name,), _put, memory, write=write_piece)
 
 
 def sums_of_piece(name: str, piece: int) -> Arrays:
@@ -217,6 +217,11 @@ def rows_of_piece(name: str, piece: int) -> tuple[NDArray[np.uint64], Arrays]:
     counts = np.zeros((HANDS, figures.histogram.shape[1]), np.uint16)
     fill_figures(boards, Indexer([2, seen - 2])._plan, figures, counts, rows, workspace())
     return rows, arrays
+
+
+def write_piece(arrays: Arrays, name: str, piece: int) -> None:
+    """The rows of a table that a piece writes, in their places."""
+    recipe(name).make(arrays, threading.Lock())(piece)
 
 
 def _add(arrays: Arrays, sums: Any) -> None:

@@ -120,6 +120,7 @@ class RayPool:
         except ImportError:
             raise MissingExtra(f"--on {on} needs Ray: pip install 'kibitz[ray]'") from None
         self.name, self._ray = on, ray
+        self.beside = on == "ray"  # all pieces are done on this machine, by other processes
         self._paths: dict[str, str] = {}  # of artefacts, by sha256
         self._sent: dict[str, list[Any]] = {}  # what nodes have asked for: sha256 -> [reference to its files]
         self._mine = not ray.is_initialized()

@@ -95,11 +95,17 @@ def test_a_store_and_a_disk_that_are_full():
 
 
 @pytest.mark.slow
-def test_a_ray_of_our_own(monkeypatch):
+def test_a_ray_of_our_own(tmp_path, monkeypatch):
+    """Its workers write tables into the memory of this process."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (HERE.parent, HERE))))
+    monkeypatch.setattr(tables, "home", lambda: tmp_path)
     with executing("ray") as pool:
         assert not ray.is_initialized()  # it is started for the first piece
         assert sorted(pool.map(work.square, [Piece((x,)) for x in range(5)])) == [(x, x * x) for x in range(5)]
+        assert tables.build(work.rows_table(12), tell=lambda *told: None)
+    rows = tables.whole(work.rows_table(12))
+    assert rows["row"].tolist() == [[k + 1] * 10 for k in range(12)]
+    assert rows["writer"].all() and os.getpid() not in rows["writer"]
     assert not ray.is_initialized()
 
 
