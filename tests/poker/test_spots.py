@@ -10,11 +10,11 @@ from kibitz.cards.ranges import HANDS, hand_cards, parse_range
 from kibitz.core.errors import GameError, SolverError
 from kibitz.evaluate import best_response, value
 from kibitz.poker.rules.rules import strength
-from kibitz.poker.spots.engine import EndgameEngine
 from kibitz.poker.spots.reading import spot
 from kibitz.poker.spots.solution import showdowns
 from kibitz.poker.spots.solving import solve_spot as solve
 from kibitz.poker.spots.spot import in_deck, met
+from tests.poker.endgame_engine import EndgameEngine
 from tests.poker.spot_game import SpotGame
 
 

@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Places = NDArray[np.uint16]
 Renaming = tuple[int, ...]  # the new suit of each suit
+SAME: Renaming = (0, 1, 2, 3)
 
 
 class SpotBoard(NamedTuple):
@@ -50,7 +51,7 @@ def symmetries(board: Sequence[int], ranges: Floats, suits: int) -> tuple[Renami
         renaming = (*order, *range(suits, 4))
         if {renamed(card, renaming) for card in board} != {*board}:
             continue
-        if renaming == (0, 1, 2, 3) or np.array_equal(ranges[:, renamed_hands(renaming)], ranges):
+        if renaming == SAME or np.array_equal(ranges[:, renamed_hands(renaming)], ranges):
             some.append(renaming)
     return tuple(some)
 
@@ -68,9 +69,11 @@ def boards_below(board: SpotBoard, number: int, deck: Sequence[int]) -> list[Spo
     return below
 
 
-def all_boards(board: Sequence[int], ranges: Floats, deck: Sequence[int], suits: int) -> tuple[list[SpotBoard], Ints]:
-    """(the boards of all streets that are left, street by street; where each street begins). suits: 1 merges none."""
-    renamings = symmetries(board, ranges, suits) if suits > 1 else ((0, 1, 2, 3),)
+def all_boards(
+    board: Sequence[int], renamings: tuple[Renaming, ...], deck: Sequence[int]
+) -> tuple[list[SpotBoard], Ints]:
+    """(the boards of all streets that are left, street by street; where each street begins). renamings: those that
+    change nothing of the spot, which the first board keeps."""
     boards, begins = [SpotBoard(tuple(board), -1, 1.0, renamings)], [0, 1]
     for _ in range(5 - len(board)):
         for number in range(*begins[-2:]):
