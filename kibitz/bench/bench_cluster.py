@@ -34,7 +34,7 @@ from kibitz.core.resources import cores
 GAME, WHOLE = "poker(file=holdem.limit.2p, ranks={ranks})", "poker(file=holdem.limit.2p)"
 RANKS, WAYS = 5, 5  # of a shrunken hold'em: ranks of its deck, and buckets that each bucket is cut into
 MATCH, PLAYERS = "holdem.limit.2p", ("uniform", "uniform")
-DEALS = 2_000_000
+DEALS = 24_000_000
 WIDTHS = (8, 100, 1000, 4000)  # empty pieces that are under way at once
 SENT = 64 << 20  # bytes that nodes fetch
 NODES = (1, 2, 4)
@@ -135,7 +135,7 @@ def works(quick: bool) -> list[ClusterWork]:
     shrunken = GAME.format(ranks=4 if quick else RANKS)
     sweep = sweep_recipe(shrunken)
     table = recipes.recipe("preflop" if quick else "river")
-    deals = DEALS // 20 if quick else DEALS
+    deals = DEALS // 240 if quick else DEALS
 
     def play() -> bytes:
         from kibitz.play.matches import match

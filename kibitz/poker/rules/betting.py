@@ -19,7 +19,7 @@ actions. Limit games whose stacks are too small for every raise, where that deal
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, isinf
@@ -225,6 +225,9 @@ class BettingTree:
         return texts
 
 
+Offer = Callable[[Definition, Bets], tuple[str, ...]]  # the actions of the seat to act
+
+
 class _Level(NamedTuple):
     """The different `Bets` at one distance from the root, and their children in the next level."""
 
@@ -234,13 +237,15 @@ class _Level(NamedTuple):
     first: NDArray[np.int64]  # [len(bets) + 1]: where each one's children begin
 
 
-def betting_tree(definition: Definition, limit: int = 2_000_000) -> BettingTree:
+def betting_tree(definition: Definition, limit: int = 2_000_000, offer: Offer | None = None) -> BettingTree:
     """All betting of a game. More than `limit` nodes are refused, with their number or as many as were counted.
+
+    offer: what a seat may do, where that is not all that the definition allows; of legal actions alone.
 
     Equal values of `Bets` have equal trees below them. So the rules are asked once for each value and distance from
     the root, and the tree is spread out from these levels by array operations.
     """
-    levels, offers = _levels(definition, min(limit, 2**31 - 1))  # nodes are numbered by int32
+    levels, offers = _levels(definition, min(limit, 2**31 - 1), offer)  # nodes are numbered by int32
     sizes = _sizes(levels)
     total = int(sizes[0][0])
     parent = np.full(total, -1, np.int32)
@@ -274,7 +279,7 @@ def betting_tree(definition: Definition, limit: int = 2_000_000) -> BettingTree:
     return BettingTree(definition, parent, turn, number, action, offers, offer, paid, folded)
 
 
-def _levels(game: Definition, limit: int) -> tuple[list[_Level], list[tuple[str, ...]]]:
+def _levels(game: Definition, limit: int, few: Offer | None) -> tuple[list[_Level], list[tuple[str, ...]]]:
     """Level by level, the different values of `Bets` with their children; and the different lists of actions."""
     levels: list[_Level] = []
     offers: dict[tuple[str, ...], int] = {}
@@ -282,12 +287,12 @@ def _levels(game: Definition, limit: int) -> tuple[list[_Level], list[tuple[str,
     nodes, rules_asked, estimated = 0, 0, False
     while level:
         nodes += sum(level.values())
-        widths = [_width(game, bets) for bets in level]
+        widths = [_width(game, bets, few) for bets in level]
         rules_asked += sum(widths)
         below = sum(width * ways for width, ways in zip(widths, level.values(), strict=True))
         if nodes + below > limit and rules_asked > (_ASKED if game.limit else _ASKED_NO_LIMIT):
             raise _too_large(game, f"{nodes + below:,} nodes in its first {len(levels) + 1} steps alone", limit)
-        if not (game.limit or estimated) and rules_asked > _ASKED_NO_LIMIT:
+        if not (game.limit or few or estimated) and rules_asked > _ASKED_NO_LIMIT:
             estimated = True
             about = float(np.median([estimated_histories(_Steps(game), 8.0 * limit, seed) for seed in range(9)]))
             if about > 1.1 * limit:
@@ -304,7 +309,7 @@ def _levels(game: Definition, limit: int) -> tuple[list[_Level], list[tuple[str,
                 after = [deal(game, bets)]
                 offered.append(-1)
             else:
-                offer = actions(game, bets)
+                offer = (few or actions)(game, bets)
                 after = [act(game, bets, action) for action in offer]
                 offered.append(offers.setdefault(offer, len(offers)))
             for child in after:
@@ -336,7 +341,7 @@ class _Steps:
 
     def actions(self, state: Bets) -> Sequence[int | str]:
         may = ("fold", "call") if state.paid[state.turn] < max(state.paid) else ("call",)
-        return _Offer(may, totals(self.definition, state))
+        return _AllActions(may, totals(self.definition, state))
 
     def chance(self, state: Bets) -> list[tuple[int | str, float]]:
         return [(0, 1.0)]
@@ -353,7 +358,7 @@ class _Steps:
         return ()
 
 
-class _Offer(Sequence[int | str]):
+class _AllActions(Sequence[int | str]):
     """What may be done, without a list of all sizes of a raise."""
 
     def __init__(self, may: tuple[str, ...], sizes: Sequence[int]) -> None:
@@ -366,10 +371,12 @@ class _Offer(Sequence[int | str]):
         return self.may[at] if at < len(self.may) else self.sizes[at - len(self.may)]
 
 
-def _width(game: Definition, bets: Bets) -> int:
+def _width(game: Definition, bets: Bets, few: Offer | None = None) -> int:
     """How many children there are."""
     if bets.turn < 0:
         return int(bets.turn == CHANCE)
+    if few is not None:
+        return len(few(game, bets))
     return 1 + (bets.paid[bets.turn] < max(bets.paid)) + len(totals(game, bets))
 
 

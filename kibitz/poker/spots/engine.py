@@ -71,7 +71,12 @@ def rows_of(kind: str, spot: Spot, tree: SpotTree, arrays: dict[str, NDArray[Any
 
 
 def engine_of(
-    spot: Spot, tree: SpotTree, threads: int | None = None, locks: Sequence[RowSource] = ()
+    spot: Spot, tree: SpotTree, threads: int | None = None, locks: Sequence[RowSource] = (), device: str = "cpu"
 ) -> SpotEngine:
-    """The fastest engine that can solve a spot. locks: rows that stay as they are; a best response follows them."""
+    """The fastest engine that can solve a spot on a device. locks: rows that stay as they are; a best response follows
+    them."""
+    if device == "gpu":
+        from kibitz.poker.spots.engine_gpu import GpuEngine
+
+        return GpuEngine(spot, tree)
     return MergedEngine(spot, tree, threads, locks)

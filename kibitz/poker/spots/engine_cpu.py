@@ -1,6 +1,6 @@
 """The engine of spots: discounted CFR+ over merged boards, hands of the ranges alone, and numbers of 16 bits.
 
-What it computes is what `EndgameEngine` computes. It is faster because it does less: suits that board and ranges leave
+It does less than a general engine of endgames: suits that board and ranges leave
 alike are solved once (`engine_boards.py`), hands outside a range are in no vector, strategies are not kept, and the
 ends of betting are worked out sixteen at a time (`kernels/ends.py`).
 """
@@ -196,8 +196,11 @@ class MergedRows:
 
     kind = "merged"
 
-    def __init__(self, layout: SpotLayout, state: SpotCfr) -> None:
-        self.layout, self.state = layout, state
+    def __init__(
+        self, layout: SpotLayout, state: SpotCfr, roots: dict[tuple[int, bool], Floats] | None = None
+    ) -> None:
+        """roots: what `SpotCfr.values` would say, by seat and best, where that is known."""
+        self.layout, self.state, self._roots = layout, state, roots or {}
         self.renamings = layout.renamings
         self._values: dict[tuple[int, bool, int], Floats] = {}
 
@@ -228,12 +231,15 @@ class MergedRows:
         if not low <= entry < high:
             raise GameError("the node and the board are not of one street")
         if (seat, best, number) not in self._values:
-            here = self.state.values_on(seat, best, number) if level else self.state.values(seat, best, 1)
+            here = self.state.values_on(seat, best, number) if level else self._root(seat, best)
             self._values = {key: kept for key, kept in self._values.items() if key[2] == number}  # for one board
             self._values[seat, best, number] = np.atleast_2d(here)
         there = np.zeros(HANDS)
         there[layout.hands(seat, number)] = self._values[seat, best, number][entry - low]
         return there[hands] * float(live(layout.spot)[1 - seat].max())
+
+    def _root(self, seat: int, best: bool) -> Floats:
+        return self._roots[seat, best] if (seat, best) in self._roots else self.state.values(seat, best, 1)
 
     def numbers(self, node: int, board: int) -> Floats:
         """[actions, hands]  weights of the actions at a node of the tree, on a board that is solved."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kibitz.core.errors import SolverError
+from kibitz.core.gpu import require
 from kibitz.poker.spots.engine import engine_of
 from kibitz.poker.spots.engine_gains import Gains
 from kibitz.poker.spots.estimates import check_size
@@ -34,14 +35,15 @@ class SpotProgress:
 
 def solve_spot(
     spot: Spot, *, until: float | None = None, iterations: int | None = None, seconds: float | None = None,
-    threads: int | None = None, locks: Sequence[str | Lock] = (),
+    threads: int | None = None, device: str = "cpu", locks: Sequence[str | Lock] = (),
     on_progress: Callable[[SpotProgress], None] | None = None, stop: Callable[[], bool] | None = None,
 ) -> SpotSolution:  # fmt: skip
     """Solve a spot by dcfr+ until its exploitability is at most `until` of the pot, or another limit is reached.
 
     Exploitability is the mean of what both players can still gain. Without any limit it is half a percent of the pot.
-    locks: what is fixed, as text or as `locks.py` makes it; then a player can gain by what is not locked alone.
-    stop: asked every half second or so; once it says so, the run ends with what it has.
+    device: gpu solves it on an NVIDIA GPU; threads then do not matter. locks: what is fixed, as text or as `locks.py`
+    makes it; then a player can gain by what is not locked alone. stop: asked every half second or so; once it says so,
+    the run ends with what it has.
     """
     if until is None and iterations is None and seconds is None:
         until = UNTIL
@@ -49,11 +51,14 @@ def solve_spot(
         raise SolverError(f"until is a share of the pot above 0, such as 0.005, not {until:g}")
     if iterations is not None and iterations < 1:
         raise SolverError(f"iterations should be 1 or more, not {iterations}")
+    require(device)
+    if locks and device != "cpu":
+        raise SolverError("locks are solved on the CPU: leave out the device")
     tree = betting_of(spot)
     read = _locks(locks, tree)
-    check_size(spot, tree, locks=read)
+    check_size(spot, tree, locks=read, device=device)
     began = time.perf_counter()
-    engine = engine_of(spot, tree, threads, read)
+    engine = engine_of(spot, tree, threads, read, device)
     last = MOST if iterations is None else iterations
     done, look, pace = 0, FIRST_LOOK, 0.0
     gains: Gains | None = None

@@ -1,0 +1,159 @@
+"""The part of the betting before the flop: its decisions and its ends, numbered from 0 in preorder.
+
+An end is a fold of all but one, or the place where the flop comes: with more betting, or for a showdown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.core.errors import GameError
+from kibitz.games.protocol import CHANCE, TERMINAL
+from kibitz.poker.preflop.question import Preflop
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class PreflopNodes:
+    """P nodes."""
+
+    question: Preflop
+    number: Ints  # [P]  in the whole betting tree
+    parent: Ints  # [P]  -1 at the root
+    action: Ints  # [P]  which child of its parent
+    turn: Ints  # [P]  the seat that acts; TERMINAL at an end
+    names: tuple[tuple[str, ...], ...]  # [P]  actions as people write them
+    paid: Ints  # [P, players]  chips
+    folded: NDArray[np.bool_]  # [P, players]
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        below: list[list[int]] = [[] for _ in range(len(self))]
+        for node, parent in enumerate(self.parent.tolist()):
+            if parent >= 0:
+                below[parent].append(node)
+        return below
+
+    @cached_property
+    def decisions(self) -> list[int]:
+        return np.flatnonzero(self.turn >= 0).tolist()
+
+    @cached_property
+    def ends(self) -> list[int]:
+        return np.flatnonzero(self.turn < 0).tolist()
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """How each node is reached: "raise 2.5, call"."""
+        lines = [""]
+        for node in range(1, len(self)):
+            parent = int(self.parent[node])
+            before = f"{lines[parent]}, " if parent else ""
+            lines.append(before + self.names[parent][int(self.action[node])])
+        return lines
+
+    def at(self, line: str) -> int:
+        """The node of a line. Names of actions may be cut: "raise" where there is one raise, "allin"."""
+        node, at = 0, 0
+        for piece in line.split(",") if line.strip() else []:
+            word = " ".join(piece.lower().split())
+            blank = len(piece) - len(piece.lstrip())
+            if (here := self._child(node, word)) is None:
+                from kibitz.core.pointing import PointedError
+
+                offered = ", ".join(self.names[node]) or "no more, as the betting before the flop is over"
+                raise PointedError(f"the line: there is no {word[:40]!r} here; there is {offered}", line, at + blank,
+                                   at + len(piece.rstrip()))  # fmt: skip
+            node, at = here, at + len(piece) + 1
+        return node
+
+    def _child(self, node: int, word: str) -> int | None:
+        whole = [child for child, name in zip(self.children[node], self.names[node], strict=True) if name == word]
+        if whole:
+            return whole[0]
+        part = [child for child, name in zip(self.children[node], self.names[node], strict=True)
+                if word and (name.split()[0] == word or name.replace(" ", "") == word.replace(" ", ""))]  # fmt: skip
+        return part[0] if len(part) == 1 else None
+
+    def is_fold(self, node: int) -> bool:
+        """Whether all but one have folded."""
+        return bool(self.turn[node] < 0 and self.folded[node].sum() == self.question.players - 1)
+
+    @cached_property
+    def goes_on(self) -> NDArray[np.bool_]:
+        """[P]  whether there is betting after the flop."""
+        betting = self.question.betting
+        first = np.array([_acting(betting.turn, int(node)) for node in self.number])
+        return np.asarray((self.turn < 0) & (betting.turn[first] >= 0))
+
+
+def nodes_of(question: Preflop) -> PreflopNodes:
+    """The part of a question's betting before the flop."""
+    tree = question.betting
+    above = np.where(tree.parent >= 0, tree.round[tree.parent], 0)
+    is_here = (above == 0) & ((tree.parent < 0) | (tree.turn[tree.parent] >= 0))
+    number = np.flatnonzero(is_here)
+    if not (tree.turn[number] >= 0).any():
+        raise GameError("nobody has a decision before the flop: give larger stacks")
+    place = np.full(len(tree) + 1, -1, np.int64)
+    place[number] = np.arange(len(number))
+    parent = place[tree.parent[number]]
+    turn = np.where(tree.turn[number] >= 0, tree.turn[number], TERMINAL).astype(np.int64)
+    nodes = PreflopNodes(question, number, parent, tree.action[number].astype(np.int64), turn, (), tree.paid[number],
+                         tree.folded[number])  # fmt: skip
+    names: list[tuple[str, ...]] = []
+    for node in range(len(nodes)):
+        offer = int(tree.actions_of[number[node]])
+        actions = tree.actions[offer] if offer >= 0 else ()
+        names.append(tuple(_name(nodes, node, child, action)
+                           for child, action in zip(nodes.children[node], actions, strict=True)))  # fmt: skip
+    object.__setattr__(nodes, "names", tuple(names))
+    return nodes
+
+
+def _name(nodes: PreflopNodes, node: int, child: int, action: str) -> str:
+    """An action as people write it: a number is what the player has bet then, without its ante."""
+    if action == "fold":
+        return action
+    question, seat = nodes.question, int(nodes.turn[node])
+    if action == "call":
+        return "call" if nodes.paid[node, seat] < nodes.paid[node].max() else "check"
+    stacks = question.definition.stacks or ()
+    most = min(stacks[seat], max(stack for other, stack in enumerate(stacks)
+                                 if other != seat and not nodes.folded[node, other]))  # fmt: skip
+    word = "allin" if nodes.paid[child, seat] >= most else "raise"
+    return f"{word} {int(action[1:]) * question.unit:.10g}"
+
+
+def _acting(turn: NDArray[np.int8], node: int) -> int:
+    """The first node from here on at which somebody acts or the hand is over."""
+    while turn[node] == CHANCE:
+        node += 1  # in preorder the only child is the next node
+    return node
+
+
+def acting_nodes(nodes: PreflopNodes) -> Ints:
+    """[ends]  of each end, the node of the whole tree at which play goes on after the cards, or ends."""
+    turn = nodes.question.betting.turn
+    return np.array([_acting(turn, int(nodes.number[end])) for end in nodes.ends], np.int64)
+
+
+def reaches(nodes: PreflopNodes, strategy: list[Floats]) -> Floats:
+    """[P, players, C]  how likely each player acts so that a node is reached, by class of its hand. strategy: of each
+    node [actions, C], empty at ends."""
+    count = strategy[nodes.decisions[0]].shape[1]
+    reach = np.ones((len(nodes), nodes.question.players, count))
+    for node in range(1, len(nodes)):
+        parent = int(nodes.parent[node])
+        reach[node] = reach[parent]
+        reach[node, nodes.turn[parent]] *= strategy[parent][nodes.action[node]]
+    return reach

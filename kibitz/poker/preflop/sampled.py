@@ -1,0 +1,363 @@
+"""Betting after the flop in buckets, or more than two players: trained and measured by sampling.
+
+For two players boards are sampled, and an iteration goes over all hands on one (public chance sampling,
+`kibitz.poker.sampled`). For more, deals are: MCCFR (`kibitz.solvers.blueprint`). What is known of the result comes from
+fresh deals.
+Each is played out once from every end of the betting before the flop, and the decisions before the flop are then
+followed with their exact probabilities: this gives the value of every action of every class of hands, with an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.cards.ranges import hand_cards
+from kibitz.cards.recipes import class_of
+from kibitz.core.errors import GameError
+from kibitz.core.loop import in_blocks
+from kibitz.core.resources import MARGIN, free_memory
+from kibitz.forms.profile import Profile
+from kibitz.play.agents import blueprint_agent, profile_agent
+from kibitz.play.compiled import Compiled
+from kibitz.poker.preflop.nodes import PreflopNodes, acting_nodes, reaches
+from kibitz.poker.preflop.question import Preflop, rows_by_round
+from kibitz.poker.rules.machine import PokerMachine
+from kibitz.poker.rules.rules import Poker
+from kibitz.poker.sampled.choice import pcs
+from kibitz.poker.sampled.form import ViewForm
+from kibitz.solvers import Task
+from kibitz.solvers.blueprint import Blueprint
+from kibitz.solvers.table_strategy import looked_up
+from kibitz.solvers.tables import row_bytes
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+CLASSES = 169
+BOARDS = 16  # iterations over boards of the first block
+BLOCK = 1024  # deals that are played out at a time
+SPREAD = 3.0  # places of a hash table for each row: it grows by steps
+HELD = 400 << 20  # bytes of the tables that buckets of hold'em are looked up in
+CONFIDENCE = 1.96
+PILOT = 1 << 50  # the number of the first deal of those that only control variates are estimated on
+
+
+@dataclass(frozen=True)
+class PreflopSize:
+    """The size of a question that is sampled."""
+
+    nodes: int  # of the betting tree
+    before: int  # decisions before the flop
+    rows: int  # of the abstract game
+    bytes: int
+
+
+def size_of(question: Preflop) -> PreflopSize:
+    """How large the abstract game is. Refuses one that does not fit into memory, with what makes it smaller."""
+    counts = bucket_counts(question)
+    tree = question.betting
+    by_round = rows_by_round(question, counts)
+    actions = max(map(len, tree.actions))
+    needed = int(SPREAD * sum(by_round) * row_bytes(actions)) + 150 * len(tree) + HELD
+    free = max(0, free_memory() - MARGIN)
+    if needed > free:
+        raise GameError(f"the abstract game has {sum(by_round):,} rows, which take about {needed / 1e6:,.0f} MB, and "
+                        f"{free / 1e6:,.0f} MB are free: give fewer buckets (abstraction), fewer sizes (bets, raises), or a "
+                        "lower max_raises")  # fmt: skip
+    return PreflopSize(len(tree), int(((tree.turn >= 0) & (tree.round == 0)).sum()), sum(by_round), needed)
+
+
+def bucket_counts(question: Preflop) -> list[int]:
+    """Buckets of each round, as the name of the abstraction has them: an upper bound."""
+    from kibitz.poker.buckets.buckets import budgets, parse
+
+    spec = parse(question.abstraction)
+    if spec.name != "percentile":
+        raise GameError(f"abstraction: write percentile buckets, such as percentile([169, 50, 50, 50], recall=false), "
+                        f"not {question.abstraction:.60}")  # fmt: skip
+    each = budgets("percentile", spec.args.get("buckets"), 4, repeat=True)
+    if each[0] < CLASSES:
+        raise GameError(f"abstraction: there are {CLASSES} classes of hands before the flop, which stay apart: "
+                        f"percentile([{CLASSES}, {', '.join(map(str, each[1:]))}], ...)")  # fmt: skip
+    if spec.args.get("recall", True) not in (False,) and not spec.args.get("forget"):
+        each = [int(np.prod(each[: k + 1])) for k in range(4)]
+    return [CLASSES, *each[1:]]
+
+
+def machine_for(question: Preflop) -> PokerMachine:
+    """The compiled rules, with the betting tree of the question."""
+    return PokerMachine(rules_for(question), question.betting)
+
+
+def rules_for(question: Preflop) -> Poker:
+    """The rules. Their betting is the question's, which has fewer sizes than the definition allows."""
+    rules = Poker(question.definition)
+    rules.__dict__["betting"] = question.betting  # where a cached property keeps it
+    return rules
+
+
+class Trained(NamedTuple):
+    """A strategy of the abstract game."""
+
+    agent: Compiled
+    iterations: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long and on what a strategy is trained."""
+
+    iterations: int | None
+    seconds: float | None
+    seed: int
+    threads: int
+    device: str
+    on_block: Callable[[int], bool]  # is told the iterations; True ends it
+
+
+def train(question: Preflop, machine: PokerMachine, effort: Effort) -> Trained | None:
+    """Train a strategy; None if it was ended before the first iteration."""
+    by_boards = question.players == 2 and question.postflop == "buckets"
+    return (_by_boards if by_boards else _by_walks)(question, machine, effort)
+
+
+def _by_boards(question: Preflop, machine: PokerMachine, effort: Effort) -> Trained | None:
+    from kibitz.poker.buckets.buckets import hand_buckets
+
+    buckets = hand_buckets(question.definition, question.abstraction)
+    form = ViewForm(rules_for(question), [buckets], device=effort.device)
+    solver = pcs()(Task(None, form, seed=effort.seed, threads=effort.threads), "pcs")
+    if effort.on_block(0):
+        return None
+    if effort.device == "cpu":  # compile outside of the clock
+        solver.step(1)
+    blocks = in_blocks(solver, solver.step, effort.iterations, effort.seconds, lambda: 1 << 62, first=BOARDS)
+    for _ in blocks:
+        if effort.on_block(solver.iteration):
+            break
+    profile = Profile(form.infosets, solver.probabilities(), {"game": form.spec})
+    return Trained(profile_agent(profile, machine, "the answer"), solver.iteration, form.points)
+
+
+def _by_walks(question: Preflop, machine: PokerMachine, effort: Effort) -> Trained | None:
+    size = size_of(question)
+    blueprint = Blueprint.empty(machine, question.abstraction, max(1 << 20, size.bytes - HELD), effort.seed)
+    if effort.on_block(0):
+        return None
+    blueprint.warm_up(effort.device)
+    blueprint.train(effort.iterations, effort.seconds, effort.threads, lambda now: effort.on_block(now.iteration),
+                    effort.device)  # fmt: skip
+    agent = blueprint_agent(blueprint, machine, "the answer")
+    return Trained(agent, blueprint.iteration, blueprint.store.used)
+
+
+def strategy_of(agent: Compiled, nodes: PreflopNodes) -> list[Floats]:
+    """What an agent plays before the flop: of each node [actions, 169], empty at ends."""
+    from kibitz.poker.rules.kernels.machine import keys
+
+    machine: Any = agent.machine
+    rows = agent.table
+    assert rows is not None
+    hands = hand_cards()[np.unique(class_of(), return_index=True)[1]].astype(np.uint8)
+    strategy: list[Floats] = [np.empty((0, CLASSES))] * len(nodes)
+    for node in nodes.decisions:
+        width = len(nodes.names[node])
+        states = machine.states(np.zeros((CLASSES, 0), np.uint8), hands, int(nodes.turn[node]))
+        states[:, 0] = nodes.number[node]
+        of_row = np.zeros(CLASSES, np.uint64)
+        keys(machine.game, rows.view.keys, states, of_row)
+        strategy[node] = looked_up(rows.table, of_row, width, machine.actions)[:, :width].T.copy()
+    return strategy
+
+
+@dataclass
+class SampledMeasure:
+    """What strategies win in a sample of deals. Chips."""
+
+    deals: int
+    values: Floats  # [players]  a hand
+    value_errors: Floats  # [players]  half of a 95% interval
+    actions: list[Floats]  # of each node [actions, C]: what the seat to act wins in the whole hand
+    errors: list[Floats]  # half of a 95% interval of each
+    reach: Floats  # [P]
+
+
+class Deals:
+    """Fresh deals, played out by an agent from the ends of the betting before the flop."""
+
+    def __init__(self, agent: Compiled, nodes: PreflopNodes, seed: int) -> None:
+        from kibitz.poker.preflop.kernels.rolls import scratch
+
+        self.machine, self.nodes, self.seed, self.player = agent.machine, nodes, seed, agent.player
+        self.ends = acting_nodes(nodes).astype(np.uint64)
+        self.class_of = class_of().astype(np.int64)
+        self.scratch = scratch(agent.machine.actions)
+        self.slope: Floats | None = None  # [ends, players]  chips that the luck of the board brings
+        if nodes.question.players == 2:
+            self._expected = _mean_showdowns()
+            won, classes, luck = self._played(PILOT, BLOCK)
+            spread = float((luck**2).sum())
+            slope = np.einsum("d,dks->ks", luck, won) / spread if spread > 0 else np.zeros(won.shape[1:])
+            self.slope = np.where([nodes.is_fold(end) for end in nodes.ends], 0.0, slope.T).T
+
+    def block(self, first: int, count: int) -> tuple[Floats, Ints]:
+        """([count, ends, players] what seats win, [count, players] their classes).
+
+        With two players the luck of the board is taken out as a control variate: whose hand wins at the showdown, less
+        what that is on average for the two classes, is 0 on average whatever the players do. How much of it an end
+        takes was estimated on other deals.
+        """
+        won, classes, luck = self._played(first, count)
+        return (won if self.slope is None else won - luck[:, None, None] * self.slope), classes
+
+    def _played(self, first: int, count: int) -> tuple[Floats, Ints, Floats]:
+        from kibitz.poker.preflop.kernels.rolls import roll_out
+
+        players = self.nodes.question.players
+        won, classes = np.empty((count, len(self.ends), players)), np.empty((count, players), np.int64)
+        shown = np.empty(count, np.int64)
+        roll_out(self.machine.game, self.player, self.ends, self.class_of, (np.int64(self.seed), np.int64(first)), won,
+                 classes, shown, self.scratch)  # fmt: skip
+        luck = shown - self._expected[classes[:, 0], classes[:, 1]] if players == 2 else shown.astype(np.float64)
+        return won, classes, luck
+
+
+def _mean_showdowns() -> Floats:
+    """[169, 169]  the chance that the first of two hands wins less that it loses, by class."""
+    from kibitz.poker.preflop.exact import whole_deck
+
+    game = whole_deck()
+    return np.divide(game.net, game.chance, out=np.zeros_like(game.net), where=game.chance > 0)
+
+
+def measured(
+    deals: Deals, strategy: list[Floats], count: int, on_block: Callable[[int], bool]
+) -> SampledMeasure:
+    """Values of all actions, from `count` deals; on_block may end it early."""
+    from kibitz.poker.preflop.kernels.rolls import add_classes
+
+    nodes, players = deals.nodes, deals.nodes.question.players
+    reach = reaches(nodes, strategy)
+    sums = [np.zeros((len(names), 5, CLASSES)) for names in nodes.names]
+    total, squares, often, done = np.zeros(players), np.zeros(players), np.zeros(len(nodes)), 0
+    while done < count:
+        step = min(BLOCK, count - done)
+        won, classes = deals.block(done, step)
+        # by seat, how likely each player acts so that a node is reached with the hands of a deal
+        by_seat = [reach[:, seat, :][:, classes[:, seat]] for seat in range(players)]  # [P, deals]
+        values = backed_up(nodes, strategy, won, classes)
+        for node in nodes.decisions:
+            seat = int(nodes.turn[node])
+            weight = np.ones(step)
+            for other in range(players):
+                if other != seat:
+                    weight = weight * by_seat[other][node]
+            for a, child in enumerate(nodes.children[node]):
+                add_classes(weight, values[child][:, seat], classes[:, seat], sums[node][a])
+        often += np.prod(by_seat, axis=0).sum(axis=1)
+        total += values[0].sum(axis=0)
+        squares += (values[0] ** 2).sum(axis=0)
+        done += step
+        if on_block(done):
+            break
+    mean = total / done
+    spread = np.sqrt(np.maximum(squares / done - mean**2, 0.0) / done)
+    pairs = [_means(each) for each in sums]
+    return SampledMeasure(done, mean, CONFIDENCE * spread, [pair[0] for pair in pairs], [pair[1] for pair in pairs],
+                          often / done)  # fmt: skip
+
+
+def backed_up(nodes: PreflopNodes, strategy: list[Floats], won: Floats, classes: Ints) -> list[Floats]:
+    """Of each node [deals, players]: what seats win from there on by a strategy."""
+    values: list[Floats] = [np.empty(0)] * len(nodes)
+    for k, end in enumerate(nodes.ends):
+        values[end] = won[:, k]
+    for node in reversed(nodes.decisions):
+        shares = strategy[node][:, classes[:, nodes.turn[node]]]
+        below = nodes.children[node]
+        value = shares[0][:, None] * values[below[0]]
+        for a, child in enumerate(below[1:], 1):
+            value += shares[a][:, None] * values[child]
+        values[node] = value
+    return values
+
+
+def _means(sums: Floats) -> tuple[Floats, Floats]:
+    """(means, halves of 95% intervals) [actions, C] of weighted sums."""
+    weight, first, squares, square_first, second = np.moveaxis(sums, 1, 0)
+    empty = np.full_like(first, np.nan)
+    mean = np.divide(first, weight, out=empty.copy(), where=weight > 0)
+    spread = np.maximum(second - 2 * mean * square_first + mean**2 * squares, 0.0)
+    return mean, CONFIDENCE * np.divide(np.sqrt(spread), weight, out=empty, where=weight > 0)
+
+
+# What a player could gain by what it does before the flop
+
+
+@dataclass(frozen=True)
+class PreflopGain:
+    """What other play before the flop would gain, if play after the flop stays: chips a hand, chosen on deals and
+    measured on others."""
+
+    gain: float
+    error: float  # half of a 95% interval
+
+
+def preflop_gains(
+    deals: Deals, strategy: list[Floats], count: int, on_block: Callable[[int], bool]
+) -> list[PreflopGain]:
+    """By seat. A best response is chosen on `count` deals, and measured on as many others."""
+    nodes, players = deals.nodes, deals.nodes.question.players
+    reach = reaches(nodes, strategy)
+    sums = np.zeros((players, len(nodes.ends), CLASSES))
+    done = 0
+    while done < count:
+        won, classes = deals.block(done, BLOCK)
+        weight = _others(nodes, reach, classes)
+        for seat in range(players):
+            for k in range(len(nodes.ends)):
+                sums[seat, k] += np.bincount(classes[:, seat], weight[seat][k] * won[:, k, seat], CLASSES)
+        done += BLOCK
+        if on_block(done):
+            break
+    chosen = [_response(nodes, seat, sums[seat], strategy) for seat in range(players)]
+    total, squares, measured_on = np.zeros(players), np.zeros(players), done
+    for first in range(done, 2 * done, BLOCK):
+        won, classes = deals.block(first, BLOCK)
+        weight = _others(nodes, reach, classes)
+        for seat in range(players):
+            own = reaches(nodes, chosen[seat])[nodes.ends, seat] - reach[nodes.ends, seat]
+            more = (weight[seat] * own[:, classes[:, seat]] * won[:, :, seat].T).sum(axis=0)
+            total[seat] += more.sum()
+            squares[seat] += (more**2).sum()
+    mean = total / measured_on
+    spread = np.sqrt(np.maximum(squares / measured_on - mean**2, 0.0) / measured_on)
+    return [PreflopGain(float(a), CONFIDENCE * float(b)) for a, b in zip(mean, spread, strict=True)]
+
+
+def _others(nodes: PreflopNodes, reach: Floats, classes: Ints) -> list[Floats]:
+    """By seat [ends, deals]: how likely the others act so that an end is reached."""
+    by_seat = [reach[nodes.ends, seat, :][:, classes[:, seat]] for seat in range(classes.shape[1])]
+    return [np.prod([each for other, each in enumerate(by_seat) if other != seat], axis=0)
+            for seat in range(len(by_seat))]  # fmt: skip
+
+
+def _response(nodes: PreflopNodes, seat: int, sums: Floats, strategy: list[Floats]) -> list[Floats]:
+    """The strategy with the best response of a seat to what ends are worth. sums: [ends, C]."""
+    values: list[Floats] = [np.empty(0)] * len(nodes)
+    for k, end in enumerate(nodes.ends):
+        values[end] = sums[k]
+    answer = list(strategy)
+    for node in reversed(nodes.decisions):
+        below = np.stack([values[child] for child in nodes.children[node]])
+        if nodes.turn[node] != seat:
+            values[node] = below.sum(axis=0)
+            continue
+        values[node] = below.max(axis=0)
+        answer[node] = (np.arange(len(below))[:, None] == below.argmax(axis=0)).astype(np.float64)
+    return answer
