@@ -40,7 +40,7 @@ def numbers_of(hands):
 class EndgameEngine:
     """dcfr+ with all hands that the board leaves, in single precision; measures in double precision."""
 
-    def __init__(self, spot, tree, threads=None, locks=()):
+    def __init__(self, spot, tree, threads=None, locks=(), device="cpu"):
         from kibitz.core.resources import cores
         from kibitz.forms.kernels.cfr import Rule
 

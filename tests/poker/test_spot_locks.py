@@ -14,7 +14,6 @@ from kibitz.core.errors import GameError
 from kibitz.core.resources import MARGIN
 from kibitz.evaluate import best_response
 from kibitz.poker.spots.comparing import compare_spots, without
-from kibitz.poker.spots.engine_cpu import MergedEngine
 from kibitz.poker.spots.engine_rows import kept_symmetries
 from kibitz.poker.spots.estimates import estimate_of
 from kibitz.poker.spots.locks import lock, lock_player, locked_node, read_lock
@@ -23,7 +22,7 @@ from kibitz.poker.spots.saved import load_spot, save_spot
 from kibitz.poker.spots.solving import solve_spot
 from kibitz.poker.spots.spot import betting_of
 from tests.poker.spot_game import SpotGame
-from tests.poker.test_spots import small
+from tests.poker.test_spots import in_double, small
 
 QUESTION = {"board": "2c 2d 7h 8s Kc", "ranges": ["AhAc, 5c4c, QQ", "AdKd, JJ, TT"], "pot": 100, "stacks": 100}
 
@@ -38,10 +37,7 @@ PAYS = [
 @pytest.fixture
 def double(monkeypatch):
     """The engine in double precision."""
-    def engine(spot, tree, threads, locks, device):
-        return MergedEngine(spot, tree, threads, locks, kind=np.float64, work=np.float64)
-
-    monkeypatch.setattr("kibitz.poker.spots.solving.engine_of", engine)
+    monkeypatch.setattr("kibitz.poker.spots.solving.engine_of", in_double)
 
 
 @pytest.mark.parametrize("pays", PAYS)

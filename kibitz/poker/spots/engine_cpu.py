@@ -1,6 +1,6 @@
 """The engine of spots: discounted CFR+ over merged boards, hands of the ranges alone, and numbers of 16 bits.
 
-What it computes is what `EndgameEngine` computes. It is faster because it does less: suits that board and ranges leave
+It does less than a general engine of endgames: suits that board and ranges leave
 alike are solved once (`engine_boards.py`), hands outside a range are in no vector, strategies are not kept, and the
 ends of betting are worked out sixteen at a time (`kernels/ends.py`).
 """

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kibitz.poker.spots.locks import Lock
 
 UNTIL = 0.005  # of the pot
+ASKED = 0.5  # seconds after which a run asks whether it should stop
 FIRST_LOOK, FALL, MOST = 24, 0.55, 10_000  # as in poker/endgames: when the strategy is measured
 
 
@@ -35,13 +36,14 @@ class SpotProgress:
 def solve_spot(
     spot: Spot, *, until: float | None = None, iterations: int | None = None, seconds: float | None = None,
     threads: int | None = None, device: str = "cpu", locks: Sequence[str | Lock] = (),
-    on_progress: Callable[[SpotProgress], None] | None = None,
+    on_progress: Callable[[SpotProgress], None] | None = None, stop: Callable[[], bool] | None = None,
 ) -> SpotSolution:  # fmt: skip
     """Solve a spot by dcfr+ until its exploitability is at most `until` of the pot, or another limit is reached.
 
     Exploitability is the mean of what both players can still gain. Without any limit it is half a percent of the pot.
     device: gpu solves it on an NVIDIA GPU; threads then do not matter. locks: what is fixed, as text or as `locks.py`
-    makes it; then a player can gain by what is not locked alone.
+    makes it; then a player can gain by what is not locked alone. stop: asked every half second or so; once it says so,
+    the run ends with what it has.
     """
     if until is None and iterations is None and seconds is None:
         until = UNTIL
@@ -67,6 +69,10 @@ def solve_spot(
             if left <= pace:
                 break
             step = max(1, min(step, int(left / pace)))
+        if stop is not None:
+            if done and stop():
+                break
+            step = max(1, min(step, int(ASKED / pace) if done else 1))
         before = time.perf_counter()
         engine.iterate(done, step)
         done, gains = done + step, None
