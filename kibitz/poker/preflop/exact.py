@@ -128,7 +128,7 @@ def _shares(numbers: Floats) -> Floats:
     """Columns that sum to 1; even ones where there is nothing."""
     total = numbers.sum(axis=0)
     even = np.full_like(numbers, 1.0 / max(1, len(numbers)))
-    return np.divide(numbers, total, out=even, where=total > 0.0)
+    return np.asarray(np.divide(numbers, total, out=even, where=total > 0.0))
 
 
 def run(

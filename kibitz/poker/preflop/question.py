@@ -95,12 +95,14 @@ class Preflop:
         """All betting. Without betting after the flop it ends with the first round."""
         game = _rules(self)
         if self.postflop == "none":
-            game = replace(game, rounds=1, first_player=game.first_player[:1], max_raises=game.max_raises[:1], board=(0,))
+            game = replace(game, rounds=1, first_player=game.first_player[:1], max_raises=game.max_raises[:1],
+                           board=(0,))  # fmt: skip
         try:
             tree = betting_tree(game, MOST_NODES, _Offers(self))
         except GameError:
             raise GameError(f"the betting has more than {MOST_NODES:,} nodes: give fewer sizes (opens, threebets, "
-                            "fourbets; bets, raises), a lower max_raises, a larger force_allin or smaller stacks") from None
+                            "fourbets; bets, raises), a lower max_raises, a larger force_allin or smaller "
+                            "stacks") from None  # fmt: skip
         ante = self.chips(self.ante)
         return replace(tree, definition=self.definition, paid=tree.paid + ante)
 
@@ -131,13 +133,14 @@ class _Offers:
 def preflop(
     stacks: Any, opens: str = OPENS, threebets: str = THREEBETS, fourbets: str = FOURBETS, *, blinds: Any = "0.5/1",
     ante: Any = 0, limps: bool = True, postflop: str = "buckets", bets: Any = BETS, raises: Any = RAISES,
-    max_raises: Any = MAX_RAISES, force_allin: Any = FORCE_ALLIN, abstraction: str = BUCKETS, deck: tuple[int, int] = (13, 4),
+    max_raises: Any = MAX_RAISES, force_allin: Any = FORCE_ALLIN, abstraction: str = BUCKETS,
+    deck: Sequence[int] = (13, 4),
 ) -> Preflop:  # fmt: skip
     """A question about play before the flop, from what a person writes.
 
     stacks      in big blinds: one number for two players, or one for each in the order of acting, "100, 100, 100"
-    opens, threebets, fourbets   sizes of the first, second and third raise: 2.5bb, 3x of the bet before, 75% of the pot,
-                allin; "none" leaves them out. Later raises are all in
+    opens, threebets, fourbets   sizes of the first, second and third raise: 2.5bb, 3x of the bet before, 75% of the
+                pot, allin; "none" leaves them out. Later raises are all in
     limps       whether a player may call before anybody has raised
     blinds      small and big, if stacks are not in big blinds: "50/100"
     ante        of each player
@@ -152,7 +155,7 @@ def preflop(
     tables = [_streets(name, source, len(amounts)) for name, source in (("bets", bets), ("raises", raises))]
     return Preflop(
         amounts, (small, big), number_of("ante", ante), tuple(lists), bool(limps), postflop, tables[0], tables[1],
-        caps_of(max_raises), share_of("force_allin", force_allin), abstraction, tuple(deck),
+        caps_of(max_raises), share_of("force_allin", force_allin), abstraction, (int(deck[0]), int(deck[1])),
     )  # fmt: skip
 
 
@@ -163,8 +166,8 @@ def question_of(data: dict[str, Any]) -> Preflop:
 
 def data_of(question: Preflop) -> dict[str, Any]:
     """Plain data from which `preflop` makes the same question."""
-    from kibitz.poker.spots.reading import STREETS
     from kibitz.poker.spots.sizes import text_of_sizes
+    from kibitz.poker.spots.spot import STREETS
 
     def table(streets: Streets) -> dict[str, dict[str, str]]:
         return {street: {player: text_of_sizes(sizes) for player, sizes in zip(("OOP", "IP"), pair, strict=True)}

@@ -66,8 +66,8 @@ def size_of(question: Preflop) -> PreflopSize:
     free = max(0, free_memory() - MARGIN)
     if needed > free:
         raise GameError(f"the abstract game has {sum(by_round):,} rows, which take about {needed / 1e6:,.0f} MB, and "
-                        f"{free / 1e6:,.0f} MB are free: give fewer buckets (abstraction), fewer sizes (bets, raises), or a "
-                        "lower max_raises")  # fmt: skip
+                        f"{free / 1e6:,.0f} MB are free: give fewer buckets (abstraction), fewer sizes (bets, raises), "
+                        "or a lower max_raises")  # fmt: skip
     return PreflopSize(len(tree), int(((tree.turn >= 0) & (tree.round == 0)).sum()), sum(by_round), needed)
 
 
@@ -75,6 +75,8 @@ def bucket_counts(question: Preflop) -> list[int]:
     """Buckets of each round, as the name of the abstraction has them: an upper bound."""
     from kibitz.poker.buckets.buckets import budgets, parse
 
+    if question.postflop == "none":
+        return [CLASSES, 0, 0, 0]
     spec = parse(question.abstraction)
     if spec.name != "percentile":
         raise GameError(f"abstraction: write percentile buckets, such as percentile([169, 50, 50, 50], recall=false), "
@@ -98,6 +100,11 @@ def rules_for(question: Preflop) -> Poker:
     rules = Poker(question.definition)
     rules.__dict__["betting"] = question.betting  # where a cached property keeps it
     return rules
+
+
+def view_of(question: Preflop) -> str:
+    """The abstraction of walks. Without betting after the flop hands are seen as they are, up to suit isomorphism."""
+    return "isomorphic" if question.postflop == "none" else question.abstraction
 
 
 class Trained(NamedTuple):
@@ -146,7 +153,7 @@ def _by_boards(question: Preflop, machine: PokerMachine, effort: Effort) -> Trai
 
 def _by_walks(question: Preflop, machine: PokerMachine, effort: Effort) -> Trained | None:
     size = size_of(question)
-    blueprint = Blueprint.empty(machine, question.abstraction, max(1 << 20, size.bytes - HELD), effort.seed)
+    blueprint = Blueprint.empty(machine, view_of(question), max(1 << 20, size.bytes - HELD), effort.seed)
     if effort.on_block(0):
         return None
     blueprint.warm_up(effort.device)
@@ -200,7 +207,7 @@ class Deals:
         self.slope: Floats | None = None  # [ends, players]  chips that the luck of the board brings
         if nodes.question.players == 2:
             self._expected = _mean_showdowns()
-            won, classes, luck = self._played(PILOT, BLOCK)
+            won, _, luck = self._played(PILOT, BLOCK)
             spread = float((luck**2).sum())
             slope = np.einsum("d,dks->ks", luck, won) / spread if spread > 0 else np.zeros(won.shape[1:])
             self.slope = np.where([nodes.is_fold(end) for end in nodes.ends], 0.0, slope.T).T
@@ -235,9 +242,7 @@ def _mean_showdowns() -> Floats:
     return np.divide(game.net, game.chance, out=np.zeros_like(game.net), where=game.chance > 0)
 
 
-def measured(
-    deals: Deals, strategy: list[Floats], count: int, on_block: Callable[[int], bool]
-) -> SampledMeasure:
+def measured(deals: Deals, strategy: list[Floats], count: int, on_block: Callable[[int], bool]) -> SampledMeasure:
     """Values of all actions, from `count` deals; on_block may end it early."""
     from kibitz.poker.preflop.kernels.rolls import add_classes
 

@@ -121,7 +121,7 @@ class PreflopNode:
     @property
     def values(self) -> Floats:
         """[actions, C]  big blinds that an action wins from here on: a fold wins 0."""
-        return self.solution.won[self.node] + self.paid[self.turn]
+        return np.asarray(self.solution.won[self.node] + self.paid[self.turn])
 
     @property
     def errors(self) -> Floats:
@@ -183,4 +183,5 @@ class PreflopNode:
 
     def action_range(self, action: str) -> str:
         """The hands that take an action here, with how often they do."""
-        return written(self.strategy[self.actions.index(action)] * (self.solution.reaches[self.node, self.turn] > NEVER))
+        comes = self.solution.reaches[self.node, self.turn] > NEVER
+        return written(self.strategy[self.actions.index(action)] * comes)

@@ -19,7 +19,7 @@ from kibitz.poker.preflop.question import CHIPS, Preflop
 from kibitz.poker.preflop.solution import PreflopSolution, Trust
 
 Floats = NDArray[np.float64]
-UNTIL = 0.001  # big blinds
+UNTIL = 0.0002  # big blinds
 SECONDS, DEALS = 60.0, 200_000
 RESPONSE = 0.25  # of the seconds of training, for a responder
 BLOCKS = 1024  # deals of gains at least
@@ -45,7 +45,7 @@ def solve_preflop(
     """Solve a question about play before the flop.
 
     Two players without betting after the flop: all cards are counted, until the mean of both players' gains is at most
-    `until` big blinds (0.001 by default), or another limit is reached. Everything else is trained by sampling.
+    `until` big blinds (0.0002 by default), or another limit is reached. Everything else is trained by sampling.
 
     seconds     of training: one minute by default; shared by the runs
     iterations  of each run of training
@@ -147,7 +147,7 @@ def _sampled(
         bound = _bound(answer.agent, question, seconds, iterations, seed, work, stopped.is_set())
     trust = Trust(
         measure.deals, answer.rows, len(trained),
-        difference(nodes, *strategies, measure.reach) if again else None,
+        difference(nodes, strategies[0], strategies[1], measure.reach) if again else None,
         float(abs(again[0].values[0] - measure.values[0]) / CHIPS) if again else None,
         bound.result.mean / CHIPS, (bound.result.interval[0] / CHIPS, bound.result.interval[1] / CHIPS),
         tuple(each.error / CHIPS for each in gains),
@@ -164,13 +164,14 @@ def _bound(
 ) -> Any:
     """What a trained responder wins in the abstract game."""
     from kibitz.play.lower_bound import lower_bound
+    from kibitz.poker.preflop.sampled import view_of
 
     work.say(PreflopProgress("responding", 0, None))
     limits: dict[str, Any] = {"seconds": None if seconds is None else max(MOST_HURRY, RESPONSE * seconds),
                               "iterations": None if iterations is None else WALKS}  # fmt: skip
     if hurry:
         limits = {"seconds": MOST_HURRY, "iterations": None}
-    return lower_bound(target, question.abstraction, **limits, deals=50_000, seed=seed + 7)
+    return lower_bound(target, view_of(question), **limits, deals=50_000, seed=seed + 7)
 
 
 def difference(nodes: PreflopNodes, one: list[Floats], other: list[Floats], reach: Floats) -> float:
