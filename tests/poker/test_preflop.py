@@ -13,9 +13,10 @@ from kibitz.cards.holdem import class_names, class_sizes
 from kibitz.core.errors import ArtefactError, GameError, SolverError
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.poker.preflop.exact import ClassGame, ExactPreflop, whole_deck
+from kibitz.poker.preflop.measuring import backed_up, measured, sampled_gains
 from kibitz.poker.preflop.nodes import nodes_of, reaches
 from kibitz.poker.preflop.question import data_of, preflop, question_of
-from kibitz.poker.preflop.sampled import Deals, backed_up, machine_for, measured, preflop_gains, size_of
+from kibitz.poker.preflop.sampled import Deals, machine_for, size_of
 from kibitz.poker.preflop.solving import solve_classes, solve_preflop
 from kibitz.poker.rules.betting import betting_tree
 from kibitz.poker.rules.rules import strength
@@ -341,13 +342,13 @@ def test_gains_before_the_flop_find_a_mistake():
     strategy = list(solution.strategy)
     strategy[0] = np.repeat([[1.0], [0.0]], 169, axis=1)
     exact = ExactPreflop(solution.nodes, whole_deck()).measure(strategy).gains / 100
-    gain = preflop_gains(playing(question), strategy, 20_000, lambda done: False)[0]
+    gain = sampled_gains(playing(question), strategy, 20_000, lambda done: False)[0]
     assert abs(gain.gain / 100 - exact[0]) < 0.05 and gain.gain / 100 > 0.3
 
 
 def test_three_players_without_betting_after_the_flop_are_trained_by_walks():
     question = preflop("8,8,8", "allin", limps=False, postflop="none")
-    solution = solve_preflop(question, iterations=20_000, deals=4096, runs=1, threads=1)
+    solution = solve_preflop(question, iterations=150_000, deals=4096, runs=1, threads=1)
     assert solution.values.sum() == pytest.approx(0, abs=1e-6)
     assert solution.trust is not None and solution.trust.runs == 1
     assert solution.exploitability is None

@@ -14,7 +14,7 @@ from kibitz.core.errors import SolverError
 from kibitz.core.loop import interruptible
 from kibitz.core.resources import cores
 from kibitz.poker.preflop.exact import ClassGame, ExactPreflop, run, whole_deck
-from kibitz.poker.preflop.nodes import PreflopNodes, nodes_of, reaches
+from kibitz.poker.preflop.nodes import FirstNodes, nodes_of, reaches
 from kibitz.poker.preflop.question import CHIPS, Preflop
 from kibitz.poker.preflop.solution import PreflopSolution, Trust
 
@@ -102,16 +102,8 @@ class _Work:
 def _sampled(
     question: Preflop, iterations: int | None, seconds: float | None, runs: int, deals: int, seed: int, work: _Work
 ) -> PreflopSolution:
-    from kibitz.poker.preflop.sampled import (
-        Deals,
-        Effort,
-        machine_for,
-        measured,
-        preflop_gains,
-        size_of,
-        strategy_of,
-        train,
-    )
+    from kibitz.poker.preflop.measuring import measured, sampled_gains
+    from kibitz.poker.preflop.sampled import Deals, Effort, machine_for, size_of, strategy_of, train
 
     if seconds is None and iterations is None:
         seconds = SECONDS
@@ -143,7 +135,7 @@ def _sampled(
         fresh = [Deals(each.agent, nodes, seed + 1_000_003) for each in trained]
         measure = measured(fresh[0], strategies[0], deals, on_deals)
         again = [measured(fresh[1], strategies[1], max(BLOCKS, deals // 4), on_deals) for _ in trained[1:]]
-        gains = preflop_gains(fresh[0], strategies[0], max(BLOCKS, deals // 2), on_deals)
+        gains = sampled_gains(fresh[0], strategies[0], max(BLOCKS, deals // 2), on_deals)
         bound = _bound(answer.agent, question, seconds, iterations, seed, work, stopped.is_set())
     trust = Trust(
         measure.deals, answer.rows, len(trained),
@@ -174,7 +166,7 @@ def _bound(
     return lower_bound(target, view_of(question), **limits, deals=50_000, seed=seed + 7)
 
 
-def difference(nodes: PreflopNodes, one: list[Floats], other: list[Floats], reach: Floats) -> float:
+def difference(nodes: FirstNodes, one: list[Floats], other: list[Floats], reach: Floats) -> float:
     """How much two strategies differ before the flop, 0 to 1: half of the sum over actions, as a mean over decisions
     and hands by how often the first comes there."""
     from kibitz.cards.holdem import class_sizes
