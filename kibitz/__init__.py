@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from kibitz.play.agents import agent
     from kibitz.play.conformance import check
     from kibitz.play.matches import match
+    from kibitz.poker.multiway.question import multiway
+    from kibitz.poker.multiway.solving import solve_multiway
     from kibitz.poker.preflop.question import preflop
     from kibitz.poker.preflop.solving import solve_preflop
     from kibitz.poker.preflop.tables import load_preflop, save_preflop
@@ -86,6 +88,7 @@ __all__ = [
     "load_preflop",
     "load_spot",
     "match",
+    "multiway",
     "nash_conv",
     "partition",
     "phases",
@@ -97,6 +100,7 @@ __all__ = [
     "save_spot",
     "show",
     "solve",
+    "solve_multiway",
     "solve_preflop",
     "solve_spot",
     "spot",
@@ -126,6 +130,8 @@ _NAMES = {
     "kibitz.play.conformance": ("check",),
     "kibitz.play.matches": ("match",),
     "kibitz.poker.spots.flop_report": ("flop_report",),
+    "kibitz.poker.multiway.question": ("multiway",),
+    "kibitz.poker.multiway.solving": ("solve_multiway",),
     "kibitz.poker.preflop.question": ("preflop",),
     "kibitz.poker.preflop.solving": ("solve_preflop",),
     "kibitz.poker.preflop.tables": ("load_preflop", "save_preflop"),
