@@ -115,8 +115,8 @@ def _knowledge(solution: MultiwaySolution) -> str:
         measure = ("All hands are counted: what a player can still gain is its best response against the averages of "
                    "the others.")  # fmt: skip
     else:
-        measure = (f"Measured on {solution.deals:,} fresh deals, with 95% intervals. A responder was trained against the "
-                   "averages of the others: a best response gains at least as much, and may gain more.")  # fmt: skip
+        measure = (f"Measured on {solution.deals:,} fresh deals, with 95% intervals. A responder was trained against "
+                   "the averages of the others: a best response gains at least as much, perhaps more.")  # fmt: skip
     return (f"{measure} With three players CFR need not converge to an equilibrium, and one equilibrium need not "
             "have the values of another.")  # fmt: skip
 
@@ -140,7 +140,8 @@ def _print_grid(node: MultiwayNode) -> None:
     typer.echo("   " + "".join(f"{rank:>4}" for rank in RANKS[::-1]))
     for y, rank in enumerate(RANKS[::-1]):
         cells = range(13 * y, 13 * y + 13)
-        typer.echo(f"  {rank}" + "".join("   ." if total[k] <= 0 else f"{100 * plays[k] / total[k]:4.0f}" for k in cells))
+        shares = ("   ." if total[k] <= 0 else f"{100 * plays[k] / total[k]:4.0f}" for k in cells)
+        typer.echo(f"  {rank}" + "".join(shares))
 
 
 def _print_hands(node: MultiwayNode, text: str) -> None:

@@ -53,7 +53,8 @@ def preflop(
         str | None, option("--abstraction", "NAME", "Buckets: 'percentile([169, 50, 50, 50], recall=false)'.")
     ] = None,
     target: Annotated[
-        str | None, option("--target", "BB", "--postflop none: stop once both gain no more. Default: 0.0002.")
+        str | None,
+        option("--target", "SHARE", "--postflop none: stop once both gain no more of a big blind. Default: 0.02%."),
     ] = None,
     seconds: Seconds = None,
     iterations: Iterations = None,
@@ -117,11 +118,11 @@ def preflop(
         else:
             from kibitz.poker.preflop.question import preflop as question_of
             from kibitz.poker.preflop.solving import DEALS, solve_preflop
-            from kibitz.poker.spots.reading import number_of
+            from kibitz.poker.spots.reading import share_of
 
             if stacks is None:
                 raise GameError("give --stacks in big blinds, such as --stacks 20, or a saved solution")
-            until = None if target is None else number_of("--target", target)
+            until = None if target is None else share_of("--target", target)
             question = question_of(**options)
             if estimate:
                 _print_size(question, json)
@@ -129,8 +130,9 @@ def preflop(
             nodes_at(question, at)
             watch.phase("solving")
             solution = solve_preflop(
-                question, until=until, iterations=iterations, seconds=seconds, runs=runs, deals=deals or DEALS,
-                seed=seed, threads=threads, device=device, on_progress=lambda now: watch.phase(_said(now)),
+                question, until=until, iterations=iterations, seconds=seconds, deals=deals or DEALS,
+                seeds=range(seed, seed + runs), threads=threads, device=device,
+                on_progress=lambda now: watch.phase(_said(now)),
             )  # fmt: skip
     node = solution.at(at)
     if save is not None:

@@ -16,7 +16,7 @@ from kibitz.poker.preflop.exact import ClassGame, ExactPreflop, whole_deck
 from kibitz.poker.preflop.measuring import backed_up, measured, sampled_gains
 from kibitz.poker.preflop.nodes import nodes_of, reaches
 from kibitz.poker.preflop.question import data_of, preflop, question_of
-from kibitz.poker.preflop.sampled import Deals, machine_for, size_of
+from kibitz.poker.preflop.sampled import PreflopDeals, machine_for, size_of
 from kibitz.poker.preflop.solving import solve_classes, solve_preflop
 from kibitz.poker.rules.betting import betting_tree
 from kibitz.poker.rules.rules import strength
@@ -292,7 +292,8 @@ def playing(question, seed=3):
     from kibitz.solvers.kernels.players import UNIFORM
 
     machine = machine_for(question)
-    return Deals(Compiled(machine, player(machine, UNIFORM, machine.view("isomorphic")), "x"), nodes_of(question), seed)
+    agent = Compiled(machine, player(machine, UNIFORM, machine.view("isomorphic")), "x")
+    return PreflopDeals(agent, nodes_of(question), seed)
 
 
 def test_sampled_values_are_the_exact_ones_within_their_errors():
@@ -348,7 +349,7 @@ def test_gains_before_the_flop_find_a_mistake():
 
 def test_three_players_without_betting_after_the_flop_are_trained_by_walks():
     question = preflop("8,8,8", "allin", limps=False, postflop="none")
-    solution = solve_preflop(question, iterations=150_000, deals=4096, runs=1, threads=1)
+    solution = solve_preflop(question, iterations=150_000, deals=4096, seeds=[0], threads=1)
     assert solution.values.sum() == pytest.approx(0, abs=1e-6)
     assert solution.trust is not None and solution.trust.runs == 1
     assert solution.exploitability is None
@@ -362,8 +363,8 @@ def test_three_players_without_betting_after_the_flop_are_trained_by_walks():
 def test_limits_are_checked():
     with pytest.raises(SolverError, match="until is for two players"):
         solve_preflop(preflop(20), until=0.1)
-    with pytest.raises(SolverError, match="runs"):
-        solve_preflop(preflop(20), runs=3)
+    with pytest.raises(SolverError, match="one seed or two"):
+        solve_preflop(preflop(20), seeds=(0, 1, 2))
     with pytest.raises(GameError, match="stay apart"):
         size_of(preflop(20, abstraction="percentile(8)"))
     with pytest.raises(GameError, match="fewer buckets"):

@@ -36,11 +36,11 @@ class RangedMachine(PokerMachine):
         rules.__dict__["betting"] = question.betting
         super().__init__(rules, question.betting)
         hands = [question.hands(seat) for seat in range(question.players)]
-        sums = [np.cumsum(weights[held]) for weights, held in zip(question.live, hands, strict=True)]
+        sums = [np.cumsum(weights[own]) for weights, own in zip(question.live, hands, strict=True)]
         cards = hand_cards()[np.concatenate(hands)].astype(np.uint8)
         self.game: Any = RangedGame(
             *self.game, np.array(question.board, np.uint8),
-            np.concatenate(([0], np.cumsum([len(held) for held in hands]))).astype(np.uint64),
+            np.concatenate(([0], np.cumsum([len(own) for own in hands]))).astype(np.uint64),
             np.concatenate([each / each[-1] for each in sums]), cards[:, 0].copy(), cards[:, 1].copy(),
         )  # fmt: skip
         self.train, self.duel = train, duel
@@ -61,8 +61,8 @@ def size_of(question: Multiway, most_bytes: int | None = None) -> MultiwaySize:
     left, boards, rows = question.deck[0] * question.deck[1] - len(question.board), 1, 0
     hands = [len(question.hands(seat)) for seat in range(question.players)]
     for level in range(3 - question.street):
-        for seat, held in enumerate(hands):
-            rows += int(((tree.round == level) & (tree.turn == seat)).sum()) * held * boards
+        for seat, own in enumerate(hands):
+            rows += int(((tree.round == level) & (tree.turn == seat)).sum()) * own * boards
         boards *= left - level
     needed = int(SPREAD * rows * row_bytes(max(map(len, tree.actions)))) + 200 * len(tree)
     free = max(0, free_memory() - MARGIN) if most_bytes is None else most_bytes
@@ -70,8 +70,8 @@ def size_of(question: Multiway, most_bytes: int | None = None) -> MultiwaySize:
         street = ("flop", "turn", "river")[question.street]
         later = ", or begin on a later street" if question.street < 2 else ""
         raise GameError(f"on the {street} there are {rows:,} decisions of hands on boards, which take about "
-                        f"{needed / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free: give fewer sizes (bets, raises), a "
-                        f"lower max_raises, a larger force_allin, smaller ranges{later}")  # fmt: skip
+                        f"{needed / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free: give fewer sizes (bets, raises), "
+                        f"a lower max_raises, a larger force_allin, smaller ranges{later}")  # fmt: skip
     return MultiwaySize(len(tree), rows, needed)
 
 
@@ -84,13 +84,13 @@ def strategy_of(agent: Any, nodes: FirstNodes, question: Multiway) -> list[Float
     board = np.array(question.board, np.uint8)
     for node in nodes.decisions:
         seat, width = int(nodes.turn[node]), len(nodes.names[node])
-        held = question.hands(seat)
-        states = machine.states(np.repeat(board[None], len(held), axis=0), hand_cards()[held].astype(np.uint8), seat)
+        own = question.hands(seat)
+        states = machine.states(np.repeat(board[None], len(own), axis=0), hand_cards()[own].astype(np.uint8), seat)
         states[:, 0] = nodes.number[node]
-        of_row = np.zeros(len(held), np.uint64)
+        of_row = np.zeros(len(own), np.uint64)
         keys(machine.game, rows.view.keys, states, of_row)
         strategy[node] = np.full((width, HANDS), 1.0 / width)
-        strategy[node][:, held] = looked_up(rows.table, of_row, width, machine.actions)[:, :width].T
+        strategy[node][:, own] = looked_up(rows.table, of_row, width, machine.actions)[:, :width].T
     return strategy
 
 

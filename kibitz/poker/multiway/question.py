@@ -162,7 +162,7 @@ def _sizes(name: str, source: Any) -> tuple[tuple[BetSize, ...], ...]:
         if first != second:
             raise GameError(f"{name}: with several players sizes are the same for all of them; leave OOP and IP out")
         if any(size.kind == "times" for size in first or ()):
-            raise GameError(f"{name}: with several players write shares of the pot, such as 60%, not multiples of a bet")
+            raise GameError(f"{name}: with several players write shares of the pot, such as 60%, not multiples of bets")
         streets.append(first or ())
     return tuple(streets)
 

@@ -68,11 +68,11 @@ def _sums(question: Multiway, reach: Floats, pays: Floats) -> tuple[Floats, floa
 
     hands = []
     for seat in range(3):
-        held = question.hands(seat)
-        cards = hand_cards()[held]
-        every = np.concatenate([cards, np.repeat([question.board], len(held), axis=0)], axis=1).astype(np.uint8)
+        own = question.hands(seat)
+        cards = hand_cards()[own]
+        every = np.concatenate([cards, np.repeat([question.board], len(own), axis=0)], axis=1).astype(np.uint8)
         mask = (np.uint64(1) << cards[:, 0].astype(np.uint64)) | (np.uint64(1) << cards[:, 1].astype(np.uint64))
-        hands.append(RiverHands(held, question.live[seat][held], mask, np.asarray(strength(every), np.int64)))
+        hands.append(RiverHands(own, question.live[seat][own], mask, np.asarray(strength(every), np.int64)))
     sums = np.zeros((3, len(pays), 1326))
     by_seat = tuple(np.ascontiguousarray(reach[:, seat]) for seat in range(3))
     total = add_ends(tuple(hands), by_seat, pays, sums)
@@ -85,7 +85,8 @@ def _pays(nodes: FirstNodes) -> Floats:
     pays = np.zeros((len(nodes.ends), 27, 3))
     orders = {}
     for values in product(range(3), repeat=3):
-        code = sum(scale * (int(np.sign(values[i] - values[j])) + 1) for scale, i, j in ((9, 0, 1), (3, 0, 2), (1, 1, 2)))
+        pairs = ((9, 0, 1), (3, 0, 2), (1, 1, 2))
+        code = sum(scale * (int(np.sign(values[i] - values[j])) + 1) for scale, i, j in pairs)
         orders[code] = values
     for k, end in enumerate(nodes.ends):
         paid, folded = nodes.paid[end].tolist(), nodes.folded[end].tolist()

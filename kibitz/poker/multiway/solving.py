@@ -228,7 +228,9 @@ def _response_limits(seconds: float | None, iterations: int | None) -> dict[str,
     return {"iterations": iterations}
 
 
-def played_gains(machine: RangedMachine, target: Any, answer: Blueprint, deals: int, seed: int) -> tuple[Floats, Floats]:
+def played_gains(
+    machine: RangedMachine, target: Any, answer: Blueprint, deals: int, seed: int
+) -> tuple[Floats, Floats]:
     """([players] what each wins more as the responder than as the target, against the target, in the same deals;
     halves of 95% intervals)."""
     from kibitz.poker.multiway.kernels.machine import compare

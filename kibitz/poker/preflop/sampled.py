@@ -115,7 +115,7 @@ class Trained(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Effort:
+class TrainingLimits:
     """How long and on what a strategy is trained."""
 
     iterations: int | None
@@ -126,13 +126,13 @@ class Effort:
     on_block: Callable[[int], bool]  # is told the iterations; True ends it
 
 
-def train(question: Preflop, machine: PokerMachine, effort: Effort) -> Trained | None:
+def train(question: Preflop, machine: PokerMachine, effort: TrainingLimits) -> Trained | None:
     """Train a strategy; None if it was ended before the first iteration."""
     by_boards = question.players == 2 and question.postflop == "buckets"
     return (_by_boards if by_boards else _by_walks)(question, machine, effort)
 
 
-def _by_boards(question: Preflop, machine: PokerMachine, effort: Effort) -> Trained | None:
+def _by_boards(question: Preflop, machine: PokerMachine, effort: TrainingLimits) -> Trained | None:
     from kibitz.poker.buckets.buckets import hand_buckets
 
     buckets = hand_buckets(question.definition, question.abstraction)
@@ -150,7 +150,7 @@ def _by_boards(question: Preflop, machine: PokerMachine, effort: Effort) -> Trai
     return Trained(profile_agent(profile, machine, "the answer"), solver.iteration, form.points)
 
 
-def _by_walks(question: Preflop, machine: PokerMachine, effort: Effort) -> Trained | None:
+def _by_walks(question: Preflop, machine: PokerMachine, effort: TrainingLimits) -> Trained | None:
     size = size_of(question)
     blueprint = Blueprint.empty(machine, view_of(question), max(1 << 20, size.bytes - HELD), effort.seed)
     if effort.on_block(0):
@@ -181,7 +181,7 @@ def strategy_of(agent: Compiled, nodes: FirstNodes) -> list[Floats]:
     return strategy
 
 
-class Deals:
+class PreflopDeals:
     """Fresh deals, played out by an agent from the ends of the betting before the flop."""
 
     def __init__(self, agent: Compiled, nodes: FirstNodes, seed: int) -> None:
