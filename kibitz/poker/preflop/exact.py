@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.poker.preflop.nodes import PreflopNodes, reaches
+from kibitz.poker.preflop.nodes import FirstNodes, reaches
 
 Floats = NDArray[np.float64]
 FIRST_LOOK = 64  # iterations before the strategy is measured for the first time
@@ -53,7 +53,7 @@ class ExactMeasure:
 class ExactPreflop:
     """CFR+ and measures of a game of classes."""
 
-    def __init__(self, nodes: PreflopNodes, game: ClassGame) -> None:
+    def __init__(self, nodes: FirstNodes, game: ClassGame) -> None:
         self.nodes, self.game = nodes, game
         self.count = len(game.chance)
         self.widths = [len(names) for names in nodes.names]
@@ -128,7 +128,7 @@ def _shares(numbers: Floats) -> Floats:
     """Columns that sum to 1; even ones where there is nothing."""
     total = numbers.sum(axis=0)
     even = np.full_like(numbers, 1.0 / max(1, len(numbers)))
-    return np.divide(numbers, total, out=even, where=total > 0.0)
+    return np.asarray(np.divide(numbers, total, out=even, where=total > 0.0))
 
 
 def run(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kibitz.cards.recipes import class_of
 from kibitz.core.errors import GameError
-from kibitz.poker.preflop.nodes import PreflopNodes, reaches
+from kibitz.poker.preflop.nodes import FirstNodes, reaches
 from kibitz.poker.preflop.question import CHIPS, Preflop
 from kibitz.poker.spots.reading import spot as spot_of
 from kibitz.poker.spots.spot import Spot
@@ -48,7 +48,7 @@ class PreflopSolution:
     """A solved question. C classes of hands, 169 in a whole deck."""
 
     question: Preflop
-    nodes: PreflopNodes
+    nodes: FirstNodes
     strategy: list[Floats]  # of each node [actions, C]; empty at ends
     won: list[Floats]  # of each node [actions, C]: big blinds that the player to act wins in the whole hand
     errors: list[Floats]  # halves of 95% intervals of these; 0 where all cards were counted
@@ -121,7 +121,7 @@ class PreflopNode:
     @property
     def values(self) -> Floats:
         """[actions, C]  big blinds that an action wins from here on: a fold wins 0."""
-        return self.solution.won[self.node] + self.paid[self.turn]
+        return np.asarray(self.solution.won[self.node] + self.paid[self.turn])
 
     @property
     def errors(self) -> Floats:
@@ -183,4 +183,5 @@ class PreflopNode:
 
     def action_range(self, action: str) -> str:
         """The hands that take an action here, with how often they do."""
-        return written(self.strategy[self.actions.index(action)] * (self.solution.reaches[self.node, self.turn] > NEVER))
+        comes = self.solution.reaches[self.node, self.turn] > NEVER
+        return written(self.strategy[self.actions.index(action)] * comes)
