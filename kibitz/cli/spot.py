@@ -115,8 +115,9 @@ def spot(
                "prizes": prizes, "others": others}  # fmt: skip
     options = {name: value for name, value in options.items() if value is not None}
     if (third := third_range(file, ranges)) is not None:
-        only = {"target": target, "lock": lock, "compare": compare, "without": without, "save": save}
-        solve_three({**options, "ranges": (*options["ranges"], third)},
+        only = {"target": target, "lock": lock, "compare": compare, "without": without, "save": save,
+                "device": None if device == "cpu" else device}  # fmt: skip
+        solve_three({**options, "ranges": (*(ranges or ()), third)},
                     {"iterations": iterations, "seconds": seconds, "threads": threads}, only, at, detail, csv, estimate,
                     json)  # fmt: skip
         return
