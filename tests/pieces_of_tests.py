@@ -34,6 +34,10 @@ def refuse(x):
     raise GameError(f"{x} is refused")
 
 
+def refuse_below(x):
+    return x if x >= -2 else refuse(x)
+
+
 def fail(x):
     raise RuntimeError(f"{x} failed")
 
@@ -97,3 +101,28 @@ def mapped(artefact, seconds):
         elif here and line.startswith(("Rss:", "Pss:")):
             sizes[line[:3]] += int(line.split()[1]) * 1024
     return total, os.getpid(), sizes["Rss"], sizes["Pss"]
+
+
+def row_of(limit, piece):
+    """The row of a table, refused from a limit on."""
+    return np.full(10, piece + 1, np.int32) if piece < limit else refuse(piece)
+
+
+def write_row(arrays, limit, piece):
+    arrays["row"][piece] = row_of(limit, piece)
+    arrays["writer"][piece] = os.getpid()
+
+
+def rows_table(pieces, limit=1000):
+    """The recipe of a table whose rows nodes may write themselves. It is of a second of a core in all."""
+    from kibitz.cards.tables import NodePieces, Recipe
+
+    def add(arrays, answer):
+        arrays["row"][answer[0] - 1] = answer
+
+    def make(arrays, lock):
+        return lambda piece: write_row(arrays, limit, piece)
+
+    arrays = {"odd": ("|u1", (3,)), "row": ("<i4", (pieces, 10)), "writer": ("<i8", (pieces,))}
+    far = NodePieces(row_of, lambda executor: (limit,), add, write=write_row)
+    return Recipe("rows", "a test", 1, arrays, pieces, make, 1.0, far=far)

@@ -12,10 +12,11 @@ from kibitz.poker.spots.spot import live
 
 
 class NaiveSpot:
-    """What a pair of strategies is worth. rows(node, board) -> [actions, 1326]."""
+    """What a pair of strategies is worth. rows(node, board) -> [actions, 1326]. locked(node, board, hand): whether a
+    best response follows the strategy there."""
 
-    def __init__(self, spot, tree, rows):
-        self.spot, self.tree, self.rows = spot, tree, rows
+    def __init__(self, spot, tree, rows, locked=lambda node, board, hand: False):
+        self.spot, self.tree, self.rows, self.locked = spot, tree, rows, locked
         self.ranges = live(spot)
         self.deck = [int(card) for card in deck_of(*spot.deck)]
         self.hands = [np.flatnonzero(each).tolist() for each in self.ranges]
@@ -65,7 +66,8 @@ class NaiveSpot:
         rows = self.rows(node, board)
         if turn == seat:
             values = [self.walk(seat, child, board, hand, other, best) for child in children]
-            return max(values) if best else sum(rows[k, hand] * value for k, value in enumerate(values))
+            free = best and not self.locked(node, board, hand)
+            return max(values) if free else sum(rows[k, hand] * value for k, value in enumerate(values))
         return sum(
             self.walk(seat, child, board, hand, {h: w * rows[k, h] for h, w in other.items()}, best)
             for k, child in enumerate(children)

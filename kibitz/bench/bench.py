@@ -44,9 +44,10 @@ FULL = "toepen-full"  # has a page of its own, and is measured only if it is ask
 NO_LIMIT = "nolimit"  # likewise
 GPU = "gpu"  # likewise: it needs one
 SPOTS = "spots"  # likewise: its peer is a program of its own
+SPOTS_GPU = "spots-gpu"  # likewise: it needs a GPU
 CLUSTER = "cluster"  # likewise: it needs Ray
 SHARDS = "shards"  # likewise: training in shards
-OWN_PAGE = (FULL, NO_LIMIT, GPU, SPOTS, CLUSTER, SHARDS)
+OWN_PAGE = (FULL, NO_LIMIT, GPU, SPOTS, SPOTS_GPU, CLUSTER, SHARDS)
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
 GAMES_OF = {
@@ -239,7 +240,7 @@ def _own_page(
     only: str, quick: bool, seconds: float, out: str | Path | None, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], list[str]]:
     """What is measured for a page of its own, and that page."""
-    from kibitz.bench import bench_cluster, bench_gpu, bench_shards, bench_spots, cluster_page
+    from kibitz.bench import bench_cluster, bench_gpu, bench_shards, bench_spots, bench_spots_gpu, cluster_page
 
     if only == GPU:
         measured = bench_gpu.bench_gpu(2.0 if quick else 10 * seconds, out, say)
@@ -250,6 +251,9 @@ def _own_page(
     if only == SHARDS:
         measured = bench_shards.bench_shards(quick, out, say)
         return measured, bench_shards.shards_markdown(measured)
+    if only == SPOTS_GPU:
+        measured = bench_spots_gpu.bench_spots_gpu(quick, out, say)
+        return measured, bench_spots_gpu.spots_gpu_markdown(measured)
     measured = bench_spots.bench_spots(quick, out, say)
     return measured, bench_spots.spots_markdown(measured)
 

@@ -82,9 +82,16 @@ def machine() -> dict[str, str]:
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
         "kibitz": __version__,  # also where it is not installed
-        **{name: metadata.version(name) for name in names},
+        **{name: _version(name) for name in names},
         "date": time.strftime("%Y-%m-%d"),
     }
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:  # it lies on the path, and was never installed
+        return "not installed"
 
 
 def command_of(arguments: Sequence[str], here: Path | None = None) -> str:

@@ -137,6 +137,9 @@ EvaluateDevice = Annotated[
 TrainDevice = Annotated[
     str, option("--device", "DEVICE", f"cpu, or gpu ({GPU_NEEDS}). Either resumes what the other began.", check=_device)
 ]
+SpotDevice = Annotated[
+    str, option("--device", "DEVICE", f"cpu, or gpu ({GPU_NEEDS}) for spots without locks.", check=_device)
+]
 ON_HELP = "local, local:N, ray, ray://HOST:PORT or HOST:PORT (kibitz[ray]). Default: KIBITZ_ON, or local."
 On = Annotated[str | None, option("--on", "WHERE", ON_HELP, check=_on)]
 SavedGame = Annotated[str | None, option("--game", "GAME", "The game. Default: the built-in one that the file names.")]

@@ -9,7 +9,7 @@ import typer
 
 from kibitz.cli.common import Json, check_artefact, check_file, print_json, print_table
 from kibitz.cli.multiway import solve_three, third_range
-from kibitz.cli.options import Iterations, Seconds, Threads, argument, flag, option
+from kibitz.cli.options import Iterations, Seconds, SpotDevice, Threads, argument, flag, option
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import GameError
 
@@ -66,6 +66,7 @@ def spot(
     iterations: Iterations = None,
     seconds: Seconds = None,
     threads: Threads = None,
+    device: SpotDevice = "cpu",
     at: Annotated[str, option("--at", "LINE", "The decision to show: 'check, bet 50, call, Qc'.")] = "",
     detail: Annotated[str | None, option("--detail", "RANGE", "Show these hands one by one: 'AA, QJs'.")] = None,
     lock: Annotated[list[str] | None, option("--lock", "LOCK", LOCK_HELP)] = None,
@@ -114,13 +115,14 @@ def spot(
                "prizes": prizes, "others": others}  # fmt: skip
     options = {name: value for name, value in options.items() if value is not None}
     if ranges is not None and (third := third_range(file)) is not None:
-        only = {"target": target, "lock": lock, "compare": compare, "without": without, "save": save}
+        only = {"target": target, "lock": lock, "compare": compare, "without": without, "save": save,
+                "device": None if device == "cpu" else device}  # fmt: skip
         solve_three({**options, "ranges": (*ranges, third)},
                     {"iterations": iterations, "seconds": seconds, "threads": threads}, only, at, detail, csv, estimate,
                     json)  # fmt: skip
         return
     limits: dict[str, Any] = {"until": None if target is None else share_of("--target", target)}
-    limits |= {"iterations": iterations, "seconds": seconds, "threads": threads}
+    limits |= {"iterations": iterations, "seconds": seconds, "threads": threads, "device": device}
     rivals: list[tuple[str, SpotSolution]] = [] if compare is None else [(str(compare), _loaded(compare, {}))]
     with Watch(not json) as watch:
         if file is not None and file.is_dir():
@@ -129,7 +131,7 @@ def spot(
         else:
             question = _asked(file, options)
             watch.phase("estimating")
-            size = _sized(question)
+            size = _sized(question, device)
             if estimate:
                 _print_size(size, json)
                 return
@@ -210,11 +212,13 @@ def _said(now: SpotProgress) -> str:
     return f"solving: {now.iterations:,} iterations, exploitability {100 * now.exploitability:.3g}% of the pot"
 
 
-def _sized(question: Spot) -> Any:
+def _sized(question: Spot, device: str) -> Any:
+    from kibitz.core.gpu import require
     from kibitz.poker.spots.estimates import check_size
     from kibitz.poker.spots.spot import betting_of
 
-    return check_size(question, betting_of(question))
+    require(device)
+    return check_size(question, betting_of(question), device=device)
 
 
 def _print_size(size: Any, json: bool) -> None:

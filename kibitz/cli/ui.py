@@ -14,7 +14,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def ui(
-    folder: Annotated[Path, argument("FOLDER", "Where strategies and runs are saved. Default: here.")] = Path("."),
+    folder: Annotated[
+        Path, argument("FOLDER", "Where strategies, spots and runs are saved; or one saved spot. Default: here.")
+    ] = Path("."),
     port: Annotated[int, number("--port", "PORT", "The port to listen on; 0 takes any that is free.")] = 8000,
     host: Annotated[str, option("--host", "HOST", "127.0.0.1, localhost or ::1: this machine only.")] = "127.0.0.1",
     open_: Annotated[bool, typer.Option("--open/--no-open", help="Open the address in the browser.")] = True,
@@ -30,6 +32,7 @@ def ui(
     Examples:
       kibitz ui
       kibitz ui runs --port 8080
+      kibitz ui river.spot
       kibitz ui --no-open --port 0
       kibitz ui --game my_game.py:MyGame
     """

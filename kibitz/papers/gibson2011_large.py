@@ -153,6 +153,10 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
         yield stage(f"two-conditional-{seed}", "S=N with experts that are solved per hand that comes to their part",
                     Run(TRAIN, train, [(BASE, seed, last[BASE], *of)]),
                     Run(POINT, point, [(CONDITIONAL, seed, last[ALL], *of)]))  # fmt: skip
+    ready = [(BASE, first, last[BASE], *of), (CONDITIONAL, first, last[ALL], *of)]
+    yield stage("two-conditional-whole", "the same, exactly",
+                Run(TRAIN, train, ready), Run(WHOLE, whole, [(CONDITIONAL, first, last[ALL], *of)]),
+                Run(PAIR, pair, [(BASE, CONDITIONAL, first, (last[BASE], last[ALL]), *of)]))  # fmt: skip
     yield stage("two-dynamic-0", "Dynamic: curve, exact exploitability, exact winnings",
                 course(DYNAMIC, first), exactly(DYNAMIC, seed=first), pairs(BASE, DYNAMIC, seed=first),
                 gains(DYNAMIC, seed=first))  # fmt: skip

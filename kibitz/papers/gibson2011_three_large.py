@@ -17,7 +17,20 @@ from kibitz.papers import gibson2011_three_page as shared
 from kibitz.papers.claims import Claim
 from kibitz.papers.course_results import over_seeds
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
-from kibitz.papers.gibson2011_three import ALL, BASE, EACH, FILES, NAMES, NEW, ONTO, PAIRS, SEATS, ThreePlayerSetting
+from kibitz.papers.gibson2011_three import (
+    ALL,
+    BASE,
+    DYNAMIC,
+    EACH,
+    FILES,
+    NAMES,
+    NEW,
+    OLD,
+    ONTO,
+    PAIRS,
+    SEATS,
+    ThreePlayerSetting,
+)
 from kibitz.papers.gibson2011_three_page import COUNT, PAPER, TITLE, ThreePlayerResults
 from kibitz.papers.holdem import arguments, score_in
 from kibitz.papers.ledger import Stage, results_in
@@ -30,12 +43,16 @@ from kibitz.stitch import Solving
 
 GAME, LIMIT, WINNER, DEALS = "poker(file=holdem.limit.3p)", 162_000_000, 270_000_000, 500_000
 TINY, TINY_LIMIT, TINY_DEALS = "poker(file=holdem.limit.3p, ranks=4)", 25_000_000, 200
-SECONDS, TINY_SECONDS = 75.0, 0.05  # of training of each strategy
+SECONDS, TINY_SECONDS = 45.0, 0.05  # of training of each strategy
 SEEDS = (0, 1, 2)
 COURSE_SECONDS, EXPERT_SECONDS = 480.0, (7.5, 15.0, 30.0, 60.0)  # of Base; of each expert of S=N
 WHOLE, EXPERT, JOINED = "three: strategies", "three: experts", "three: stitched"
 TABLE, COPIES, CHECKPOINT, BY_TIME = "three: tables", "three: copies", "three: checkpoints", "three: by time"
 PAPERS_TABLES = tuple(each for each in training.TABLES_OF_THREE if PAIRS not in each)
+# What is trained and matched one after another, if time is short: the paper's own strategies come first. The base of
+# the last but one is clustered.
+GROUPS = ((BASE, DYNAMIC, OLD, ALL, EACH), (NEW,), (PAIRS,))
+FIRST_TABLES = tuple(each for each in PAPERS_TABLES if NEW not in each)
 BOUND, RESPONDER_SECONDS, LOCAL_DEALS = "three: bounds", 60.0, 2_000
 CLAIMS = 8  # about this table, which are judged together
 OVERHEAD, TABLE_SECONDS = 12.0, 9.0  # on one H200: of a training; of a table of three on its 16 cores
@@ -114,17 +131,21 @@ def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
     for seed in SEEDS:
         setting = setting_of(quick, work, device, seed)
         of = arguments(setting)
-        whole = [(name, FILES[name]) for name in NAMES if name not in SEATS] + [(ONTO[NEW], training.base_file(NEW))]
-        runs = [Run(WHOLE, trained, [(*each, *of) for each in whole])]
-        for some in ((ALL, EACH, NEW), (PAIRS,)):  # the paper's own strategies first, if time is short
-            runs += [Run(EXPERT, taught, [(name, k, *of) for name in some for k in range(COUNT[name])]),
+        runs: list[Run] = []
+        known: tuple[str, ...] = ()
+        for group in GROUPS:
+            whole = [(name, FILES[name]) for name in group if name not in SEATS]
+            if NEW in group:
+                whole = [(ONTO[NEW], training.base_file(NEW))]
+            some, known = [name for name in group if name in SEATS], (*known, *group)
+            tables = [(k, each) for k, each in enumerate(training.TABLES_OF_THREE)
+                      if set(each) <= set(known) and set(each) & set(group)]  # fmt: skip
+            runs += [Run(WHOLE, trained, [(*each, *of) for each in whole]),
+                     Run(EXPERT, taught, [(name, k, *of) for name in some for k in range(COUNT[name])]),
                      Run(JOINED, joined, [(name, *of) for name in some]),
-                     Run(TABLE, won, [(tuple(FILES[name] for name in each), k, *of)
-                                      for k, each in enumerate(training.TABLES_OF_THREE)
-                                      if (PAIRS in each) == (PAIRS in some)]),
+                     Run(TABLE, won, [(tuple(FILES[name] for name in each), k, *of) for k, each in tables]),
                      Run(COPIES, won, [((FILES[one], FILES[BASE], FILES[BASE]), 100 + k, *of)
-                                       for k, one in enumerate(NAMES) if one != BASE
-                                       and (one == PAIRS) == (PAIRS in some)])]  # fmt: skip
+                                       for k, one in enumerate(NAMES) if one != BASE and one in group])]  # fmt: skip
         yield Stage(
             f"three-{seed}", "all strategies of three players, and all tables", tuple(runs),
             lambda run, piece, setting=setting: seconds_of(run, piece, setting),  # type: ignore[misc]
@@ -167,7 +188,7 @@ def seconds_of(run: Run, piece: int, setting: ThreePlayerSetting) -> float:
 
 
 def gather(plan: PaperPlan, answers: Answers) -> list[ThreePlayerResults]:
-    """By seed, of those whose tables are all there."""
+    """By seed, of those that have the tables of the first group."""
     results, named = results_in(Path(plan.results)), {file: name for name, file in FILES.items()}
     every = []
     for seed in SEEDS:
@@ -177,7 +198,7 @@ def gather(plan: PaperPlan, answers: Answers) -> list[ThreePlayerResults]:
             return {tuple(named[file] for file in each["files"]): each for each in mine.get(run, [])}
 
         tables = by_name(TABLE)
-        if not tables.keys() >= set(PAPERS_TABLES):
+        if not tables.keys() >= set(FIRST_TABLES):
             continue
         # Other stages train some of them again, for longer: those of the tables come first.
         whole = {each["name"]: each for each in (*mine.get(WHOLE, [])[::-1], *mine.get(JOINED, [])[::-1])}
@@ -192,7 +213,8 @@ def gather(plan: PaperPlan, answers: Answers) -> list[ThreePlayerResults]:
 
 def claims(r: list[ThreePlayerResults]) -> Iterator[Claim]:
     """Those of the paper at tables of its own six strategies; ours at all of them."""
-    own = [replace(each, tables={names: each.tables[names] for names in PAPERS_TABLES}) for each in r]
+    own = [replace(each, tables={names: table for names, table in each.tables.items() if PAIRS not in names})
+           for each in r]  # fmt: skip
     yield from over_seeds([list(shared.of_the_paper(each)) for each in own], CLAIMS)
     whole = [each for each in r if len(each.tables) == len(training.TABLES_OF_THREE)]
     yield from over_seeds([list(shared.of_our_own(each)) for each in whole], CLAIMS)
@@ -215,7 +237,7 @@ def table(r: list[ThreePlayerResults]) -> Sheet:
         ("strategy", "earns", "by seed", "95% interval of one", "paper", "from two copies of Base"), rows,
         f"Earnings: the mean over all tables of three different strategies, at most {len(training.TABLES_OF_THREE)}, "
         f"every deal in all six seatings. The paper's claims are judged at the {len(PAPERS_TABLES)} tables of its own "
-        "six strategies.",
+        f"six strategies; {', '.join(str(len(each.tables)) for each in r)} tables were played by seed.",
         table=2,
     )  # fmt: skip
 

@@ -124,7 +124,8 @@ def of_the_paper(r: ThreePlayerResults) -> Iterator[Claim]:
                 [tuple(Comparison(mean, "<=", 0.0, error) for mean, error in poor.values())], unit=RUN,
                 detail=", ".join(f"{name} {mean:.2f} ± {error:.2f}" for name, (mean, error) in poor.items()),
                 )  # fmt: skip
-    yield from (more(r, NEW, other, SOURCE) for other in (ALL, OLD))
+    if any(NEW in names for names in r.tables):
+        yield from (more(r, NEW, other, SOURCE) for other in (ALL, OLD))
     yield more(r, BASE, OLD, SOURCE)
 
 
@@ -159,7 +160,7 @@ def table(r: ThreePlayerResults) -> Sheet:
 
 
 def sizes(r: ThreePlayerResults) -> Sheet:
-    alone = (BASE, DYNAMIC, OLD, ONTO[NEW])
+    alone = [name for name in (BASE, DYNAMIC, OLD, ONTO[NEW]) if name in r.strategies]
     rows = [_training(name, r.strategies[name]) for name in alone]
     for name in SEATS:
         every = [each for each in r.experts if each["name"] == name]

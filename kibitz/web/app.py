@@ -65,7 +65,7 @@ def app_of(
         *(Route(path, refusing(page)) for path in ("/", "/look", "/look/{rest:path}", "/play", "/play/{rest:path}",
                                                "/runs", "/runs/{rest:path}", "/spots", "/spots/{rest:path}")),
         *(Route(path, refusing(in_thread(handler)), methods=[method])
-          for method, path, handler in (*server.handlers(), *SpotServer().handlers())),
+          for method, path, handler in (*server.handlers(), *SpotServer(library).handlers())),
     ]  # fmt: skip
     inner = Starlette(routes=routes, exception_handlers={HTTPException: _refusal, Exception: _fault})
     return RequestGuard(inner, token, port, hosts)

@@ -105,10 +105,12 @@ def ui(
     port = int(listening.getsockname()[1])
     token = secrets.token_urlsafe(24)
     name = f"[{host}]" if ":" in host else host
-    address = f"http://{name}:{port}/?token={token}"
+    count, spots = sum(entry.path is not None for entry in library.strategies()), library.spots()
+    alone = next((entry for entry in spots if entry.path == library.folder), None)  # the folder is a saved spot itself
+    address = f"http://{name}:{port}/{f'spots/{alone.id}' if alone else ''}?token={token}"
     app = app_of(library, token, port)
-    count = sum(entry.path is not None for entry in library.strategies())
-    tell(f"{count} saved strateg{'y' if count == 1 else 'ies'} in {folder.resolve()}")
+    some = f" and {len(spots)} saved spot{'' if len(spots) == 1 else 's'}" if spots else ""
+    tell(f"{count} saved strateg{'y' if count == 1 else 'ies'}{some} in {folder.resolve()}")
     tell(f"Open  {address}\nStop with Ctrl-C.")
     if show:
         # A browser that runs in the terminal does not return until it is left: the server does not wait for it.

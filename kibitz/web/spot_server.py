@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 
 from kibitz.web.errors import Wrong
+from kibitz.web.library import Library
 from kibitz.web.spot_hands import SpotHand
 from kibitz.web.spots import WebSpot, WebSpots, node_data, range_data, runouts
 
@@ -19,15 +20,16 @@ MOST_LINE = 400  # characters
 class SpotServer:
     """Spots, their decisions, and hands that are played against them."""
 
-    def __init__(self) -> None:
-        self.spots = WebSpots()
+    def __init__(self, library: Library) -> None:
+        self.spots = WebSpots(library)
 
     def handlers(self) -> list[tuple[str, str, Handler]]:
         return [
             ("POST", "/api/range", self.range),  # {"text": "TT+, AKs"}: weights of the 169 classes
-            ("GET", "/api/spots", self.listed),
+            ("GET", "/api/spots", self.listed),  # of this session, and saved ones
             ("POST", "/api/spots", self.open),  # {"board", "ranges", "pot", "stacks", "bets", ...}: solve it
             ("GET", "/api/spots/{spot}", self.spot),  # how far it is
+            ("POST", "/api/spots/{spot}/stop", self.stop),  # end the solve, and keep what it has
             ("DELETE", "/api/spots/{spot}", self.close),
             ("GET", "/api/spots/{spot}/node", self.node),  # ?line=check, bet 50
             ("GET", "/api/spots/{spot}/runouts", self.runouts),  # ?line=: what each card brings, where one comes
@@ -46,13 +48,16 @@ class SpotServer:
         return range_data(text)
 
     def listed(self, request: Request, message: Message) -> dict[str, Any]:
-        return {"spots": self.spots.lines()}
+        return {"spots": self.spots.lines(), "saved": self.spots.saved()}
 
     def open(self, request: Request, message: Message) -> dict[str, Any]:
         return self.spots.open(message).data()
 
     def spot(self, request: Request, message: Message) -> dict[str, Any]:
         return self._spot(request).data()
+
+    def stop(self, request: Request, message: Message) -> dict[str, Any]:
+        return self.spots.stop(request.path_params["spot"]).data()
 
     def close(self, request: Request, message: Message) -> dict[str, Any]:
         self.spots.close(request.path_params["spot"])

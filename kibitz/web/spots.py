@@ -1,7 +1,8 @@
 """Spots in the web interface: what a form asks is solved in a thread, and its decisions are answered by line.
 
-One spot is solved at a time; others wait. Solved spots stay in memory until newer ones need the place. A page that
-follows a solve polls it. Hands against a solved spot are in `spot_hands.py`.
+One spot is solved at a time; others wait. A person may stop a solve, and keeps what it has. Solved spots stay in memory
+until newer ones need the place. Spots that are saved in the folder are opened when they are first asked for. A page
+that follows a solve polls it. Hands against a solved spot are in `spot_hands.py`.
 """
 
 from __future__ import annotations
@@ -21,14 +22,16 @@ from numpy.typing import NDArray
 from kibitz.cards.deck import name
 from kibitz.cards.ranges import hand_cards, parse_range
 from kibitz.core.errors import GameError, KibitzError
-from kibitz.poker.spots.estimates import check_size
+from kibitz.poker.spots.estimates import SpotEstimate, check_size, estimate_of
 from kibitz.poker.spots.reading import spot as spot_of
 from kibitz.poker.spots.reading import written
+from kibitz.poker.spots.saved import load_spot
 from kibitz.poker.spots.solution import SpotNode, SpotSolution
 from kibitz.poker.spots.solving import SpotProgress, solve_spot
 from kibitz.poker.spots.spot import PLAYERS, Spot, betting_of
 from kibitz.poker.spots.tables import action_means, grid_of_hands, hand_names
 from kibitz.web.errors import Busy, Missing, Wrong
+from kibitz.web.library import Entry, Library
 from kibitz.web.spot_hands import SpotHand
 
 Floats = NDArray[np.float64]
@@ -44,10 +47,6 @@ KINDS = ("high card", "pair", "two pairs", "three of a kind", "straight", "flush
 FLUSH_DRAW = "flush draw"
 
 
-class SolveStopped(Exception):
-    """The person stopped a solve."""
-
-
 @dataclass(eq=False)
 class WebSpot:
     """A spot that a person asked for, and how far it is."""
@@ -61,7 +60,8 @@ class WebSpot:
     why: str = ""
     points: list[list[float]] = field(default_factory=list)  # iterations, seconds, exploitability
     solution: SpotSolution | None = None
-    stop: threading.Event = field(default_factory=threading.Event)
+    stop: threading.Event = field(default_factory=threading.Event)  # the person wants no more iterations
+    changed: float = 0.0  # of a saved one: when its file was last written
     began: float = field(default_factory=time.time)
     nodes: OrderedDict[str, SpotNode] = field(default_factory=OrderedDict)  # those asked for last
     lock: threading.Lock = field(default_factory=threading.Lock)  # one request at a time
@@ -81,7 +81,8 @@ class WebSpot:
         """All but its decisions."""
         points = self.points if len(self.points) <= MOST_POINTS else self.points[:: -(-len(self.points) // MOST_POINTS)]
         data = {**self.line(), "why": self.why, "until": self.until, "seconds": self.seconds, "points": points,
-                "estimate": self.estimate, "spot": written(self.spot), "texts": list(self.spot.texts)}  # fmt: skip
+                "estimate": self.estimate, "spot": written(self.spot), "texts": list(self.spot.texts),
+                "stopped": self.state == "solved" and self.stop.is_set()}  # fmt: skip
         if self.solution is not None:
             data["values"] = self.solution.values.tolist()
         return data
@@ -105,20 +106,55 @@ class WebSpot:
 class WebSpots:
     """The spots of a server."""
 
-    def __init__(self) -> None:
+    def __init__(self, library: Library) -> None:
+        self.library = library
         self._spots: OrderedDict[str, WebSpot] = OrderedDict()
         self._lock = threading.Lock()
         self._turn = threading.Lock()  # who holds it is solved
 
     def lines(self) -> list[dict[str, Any]]:
         with self._lock:
-            return [spot.line() for spot in reversed(self._spots.values())]
+            return [spot.line() for spot in reversed(self._spots.values()) if not spot.changed]
+
+    def saved(self) -> list[dict[str, Any]]:
+        """What the folder has. Files are not trusted: what they say of themselves is shortened."""
+        lines = []
+        for entry in self.library.spots():
+            said = entry.meta.get("spot")
+            board = str(said.get("board", "")) if isinstance(said, dict) else ""
+            lines.append({"id": entry.id, "name": entry.name, "board": board[:40]})
+        return lines
 
     def spot(self, id: str) -> WebSpot:
+        entry = next((entry for entry in self.library.spots() if entry.id == id), None)
         with self._lock:
-            if id not in self._spots:
-                raise Missing("there is no such spot; the server forgets them when it stops")
-            return self._spots[id]
+            known = self._spots.get(id)
+        if entry is not None and (known is None or known.changed != entry.changed):
+            known = self._opened(entry)
+        if known is None:
+            raise Missing("there is no such spot; the server forgets those that are not saved when it stops")
+        return known
+
+    def _opened(self, entry: Entry) -> WebSpot:
+        assert entry.path is not None
+        solution = load_spot(entry.path)
+        size = estimate_of(solution.spot, solution.tree)
+        opened = WebSpot(entry.id, solution.spot, UNTIL, SECONDS, _size(size), "solved", solution=solution,
+                         changed=entry.changed)  # fmt: skip
+        opened.points.append([float(solution.iterations), solution.seconds, solution.exploitability])
+        self._keep(opened)
+        return opened
+
+    def _keep(self, spot: WebSpot) -> None:
+        """Put a spot into memory, in place of older ones."""
+        with self._lock:
+            under_way = [each for each in self._spots.values() if each.state in ("waiting", "solving")]
+            if spot.solution is None and len(under_way) >= MOST_WAITING:
+                raise Busy(f"{len(under_way)} spots are being solved: stop one of them, or wait")
+            for each in list(self._spots.values()):
+                if len(self._spots) >= MOST_SPOTS and each not in under_way:
+                    del self._spots[each.id]
+            self._spots[spot.id] = spot
 
     def open(self, message: dict[str, Any]) -> WebSpot:
         """Read what a form asks, and begin to solve it."""
@@ -126,18 +162,17 @@ class WebSpots:
         until = number_asked(message, "until", UNTIL, 1e-6, 1.0)
         seconds = number_asked(message, "seconds", SECONDS, 1.0, MOST_SECONDS)
         size = check_size(spot, betting_of(spot))
-        estimate = {"nodes": size.nodes, "sequences": size.sequences, "bytes": size.bytes, "seconds": size.seconds}
-        asked = WebSpot(secrets.token_urlsafe(9), spot, until, seconds, estimate)
-        with self._lock:
-            under_way = [each for each in self._spots.values() if each.state in ("waiting", "solving")]
-            if len(under_way) >= MOST_WAITING:
-                raise Busy(f"{len(under_way)} spots are being solved: stop one of them, or wait")
-            for each in list(self._spots.values()):
-                if len(self._spots) >= MOST_SPOTS and each not in under_way:
-                    del self._spots[each.id]
-            self._spots[asked.id] = asked
+        asked = WebSpot(secrets.token_urlsafe(9), spot, until, seconds, _size(size))
+        self._keep(asked)
         threading.Thread(target=self._solve, args=(asked,), daemon=True, name="spot").start()
         return asked
+
+    def stop(self, id: str) -> WebSpot:
+        """End a solve, and keep what it has."""
+        spot = self.spot(id)
+        if spot.state in ("waiting", "solving"):
+            spot.stop.set()
+        return spot
 
     def close(self, id: str) -> None:
         """Stop a solve and forget the spot."""
@@ -148,25 +183,27 @@ class WebSpots:
     def _solve(self, asked: WebSpot) -> None:
         def on_progress(now: SpotProgress) -> None:
             asked.points.append([float(now.iterations), now.seconds, now.exploitability])
-            if asked.stop.is_set():
-                raise SolveStopped
 
         with self._turn:
             if asked.stop.is_set():
+                asked.state, asked.why = "failed", "it was stopped before it began"
                 return
             asked.state = "solving"
             try:
-                done = solve_spot(asked.spot, until=asked.until, seconds=asked.seconds, on_progress=on_progress)
+                done = solve_spot(asked.spot, until=asked.until, seconds=asked.seconds, on_progress=on_progress,
+                                  stop=asked.stop.is_set)  # fmt: skip
                 asked.solution = done
                 asked.points.append([float(done.iterations), done.seconds, done.exploitability])
                 asked.state = "solved"
-            except SolveStopped:
-                asked.state, asked.why = "failed", "it was stopped"
             except (KibitzError, MemoryError) as error:
                 asked.state, asked.why = "failed", str(error) or "there is not enough memory"
             except BaseException:
                 asked.state, asked.why = "failed", "the server failed; the terminal where it runs shows the error"
                 raise
+
+
+def _size(size: SpotEstimate) -> dict[str, Any]:
+    return {"nodes": size.nodes, "sequences": size.sequences, "bytes": size.bytes, "seconds": size.seconds}
 
 
 # What a form asks

@@ -95,11 +95,17 @@ def test_a_store_and_a_disk_that_are_full():
 
 
 @pytest.mark.slow
-def test_a_ray_of_our_own(monkeypatch):
+def test_a_ray_of_our_own(tmp_path, monkeypatch):
+    """Its workers write tables into the memory of this process."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (HERE.parent, HERE))))
+    monkeypatch.setattr(tables, "home", lambda: tmp_path)
     with executing("ray") as pool:
         assert not ray.is_initialized()  # it is started for the first piece
         assert sorted(pool.map(work.square, [Piece((x,)) for x in range(5)])) == [(x, x * x) for x in range(5)]
+        assert tables.build(work.rows_table(12), tell=lambda *told: None)
+    rows = tables.whole(work.rows_table(12))
+    assert rows["row"].tolist() == [[k + 1] * 10 for k in range(12)]
+    assert rows["writer"].all() and os.getpid() not in rows["writer"]
     assert not ray.is_initialized()
 
 
@@ -115,6 +121,20 @@ def test_every_piece_is_done_once_on_some_node(pool):
     answers = list(pool.map(work.square, pieces, on_progress=lambda *told: heard.append(told)))
     assert sorted(answers) == [(x, x * x) for x in range(30)]
     assert heard[-1][:2] == (30, 30)
+
+
+def test_short_pieces_go_together(pool, monkeypatch):
+    """In fewer calls, with the same answers; a failure among them is that of its piece."""
+    calls, submit = [], pool._submit
+    monkeypatch.setattr(pool, "bundle", 1e9)
+    monkeypatch.setattr(pool, "_submit", lambda f, bundle, sent: calls.append(len(bundle)) or submit(f, bundle, sent))
+    assert sorted(pool.map(work.square, [Piece((x,)) for x in range(400)])) == [(x, x * x) for x in range(400)]
+    assert sum(calls) >= 400 > 2 * len(calls) and calls[-1] == 1
+    with pytest.raises(SolverError, match=r"^-3 is refused$"):
+        list(pool.map(work.refuse_below, [Piece((400 - x - 4,)) for x in range(400)]))
+    monkeypatch.setattr(pool, "bundle", 0.0)
+    calls.clear()
+    assert len(list(pool.map(work.square, [Piece((x,)) for x in range(50)]))) == 50 and calls == [1] * 50
 
 
 def test_a_piece_has_the_cores_that_it_asked_for(pool):

@@ -11,11 +11,13 @@ from kibitz.cards import parse
 from kibitz.cards.ranges import HANDS, hand_cards
 from kibitz.cards.ranking import evaluate
 from kibitz.games.protocol import CHANCE
-from kibitz.poker.spots.engine import EndgameEngine
-from kibitz.poker.spots.engine_boards import renamed_hands, symmetries
-from kibitz.poker.spots.engine_cpu import COARSE, GAMMA, MergedEngine, MergedRows, SpotCfr, SpotLayout, coded, decoded
+from kibitz.poker.spots.engine_boards import SAME, renamed_hands, symmetries
+from kibitz.poker.spots.engine_cpu import COARSE, GAMMA, MergedEngine, MergedRows, SpotCfr, coded, decoded
+from kibitz.poker.spots.engine_layout import SpotLayout
+from kibitz.poker.spots.locks import lock
 from kibitz.poker.spots.sizes import SizeList, sizes_of
 from kibitz.poker.spots.spot import Spot, betting_of, in_deck, live, meeting, met
+from tests.poker.endgame_engine import EndgameEngine
 
 DECKS = {"Tc Qd Kd": (5, 3), "Tc Qd Kd As": (6, 4), "Tc Qd Kd As Ac": (13, 4)}
 CARDS = hand_cards()
@@ -154,7 +156,7 @@ def test_iterations_are_those_of_the_definition(board, rake):
 
 def merged_and_not(spot, kind, work, iterations=5):
     tree = betting_of(spot)
-    states = [SpotCfr(SpotLayout(spot, tree, merge), kind, work) for merge in (True, False)]
+    states = [SpotCfr(SpotLayout(spot, tree, merged), kind, work) for merged in (None, (SAME,))]
     for state in states:
         state.iterate(0, iterations, 1)
     return tree, *states
@@ -305,20 +307,20 @@ def test_locked_nodes_keep_their_strategy():
     random = np.random.default_rng(8)
     spot = spot_of("Tc Qd Kd As Ac", uneven(random))
     tree = betting_of(spot)
-    layout = SpotLayout(spot, tree)
-    state = SpotCfr(layout, np.float64, np.float64)
-    (node,) = (int(layout.streets.number[0]),)
-    layout.table.locked[node] = 1
-    size, width = int(layout.lists.size[0, 0]), int(layout.table.width[node])
-    weights = random.random((width, size))
-    state.learned.average[: width * size] = weights.ravel()
-    before = state.learned.average[: width * size].copy()
-    state.iterate(0, 200, 1)
-    assert np.array_equal(state.learned.average[: width * size], before)
+    rows = random.random((len(tree.actions(0)), HANDS))
+    rows /= rows.sum(axis=0)
+    hands = random.random(HANDS) < 0.5
+    engine = MergedEngine(spot, tree, 1, [lock(tree, "", rows, hands)], np.float64, np.float64)
+    engine.iterate(0, 200)
+    layout, state = engine.layout, engine.state
     # The other cannot gain against what is locked and solved around it.
     mass = layout.ranges[0] @ meeting(layout.ranges[1])
     mean, best = (layout.ranges[1, layout.hands(1, 0)] @ state.values(1, best, 1) / mass for best in (False, True))
     assert mean <= best + 1e-6 and best - mean < 0.002 * spot.pot
+    answer = engine.answer().rows(0, spot.board)
+    inside = live(spot)[0] > 0
+    assert np.allclose(answer[:, inside & hands], rows[:, inside & hands], atol=1e-9)
+    assert not np.allclose(answer[:, inside & ~hands], rows[:, inside & ~hands], atol=1e-2)
 
 
 def test_pairs_of_hands_that_cannot_meet_are_not_counted():

@@ -10,11 +10,12 @@ from kibitz.cards.ranges import HANDS, hand_cards, parse_range
 from kibitz.core.errors import GameError, SolverError
 from kibitz.evaluate import best_response, value
 from kibitz.poker.rules.rules import strength
-from kibitz.poker.spots.engine import EndgameEngine
+from kibitz.poker.spots.engine_cpu import MergedEngine
 from kibitz.poker.spots.reading import spot
 from kibitz.poker.spots.solution import showdowns
 from kibitz.poker.spots.solving import solve_spot as solve
 from kibitz.poker.spots.spot import in_deck, met
+from tests.poker.endgame_engine import EndgameEngine
 from tests.poker.spot_game import SpotGame
 
 
@@ -28,6 +29,11 @@ def small(cards=5, seed=0, deck=(5, 2), **options):
     return spot(board, list(weights), deck=deck, **fields)
 
 
+def in_double(spot, tree, threads, locks, device):
+    """The engine of spots with all its numbers in double precision."""
+    return MergedEngine(spot, tree, threads, locks, np.float64, np.float64)
+
+
 CASES = [
     pytest.param({"cards": 5, "deck": (4, 3)}, id="river"),
     pytest.param({"cards": 4, "deck": (5, 2), "bets": "allin"}, id="turn"),
@@ -35,13 +41,17 @@ CASES = [
 ]
 
 
-@pytest.fixture(params=["all hands", "merged"])
+EXACT, SINGLE = 1e-6, 1e-5  # chips of a pot of 20: all in double precision; sums in single precision
+
+
+@pytest.fixture(params=["all hands", "merged, double", "merged, single"])
 def precision(request, monkeypatch):
-    """Both engines: what they say is exact to so many chips. The merged one works in single precision."""
-    if request.param == "all hands":
-        monkeypatch.setattr("kibitz.poker.spots.solving.engine_of", EndgameEngine)
-        return 1e-6
-    return 2e-5
+    """Both engines, and how exact what they say is, in chips."""
+    engines = {"all hands": EndgameEngine, "merged, double": in_double}
+    if request.param in engines:
+        monkeypatch.setattr("kibitz.poker.spots.solving.engine_of", engines[request.param])
+        return EXACT
+    return SINGLE
 
 
 @pytest.mark.parametrize("options", CASES)
@@ -50,27 +60,31 @@ def test_values_and_gains_are_those_of_the_tree(options, precision):
     game = SpotGame(question)
     answer = solve(question, iterations=40, threads=1)
     profile = kibitz.profile_from(game, game.table(answer))
-    assert value(game, profile) == pytest.approx(answer.gains.value, abs=1e-5)
+    assert value(game, profile) == pytest.approx(answer.gains.value, abs=precision)
     for seat in (0, 1):
-        assert float(best_response(game, profile, seat)[0]) == pytest.approx(answer.gains.best[seat], abs=1e-5)
+        assert float(best_response(game, profile, seat)[0]) == pytest.approx(answer.gains.best[seat], abs=precision)
     first = answer.at()
-    assert first.gains == pytest.approx(answer.gains.best - answer.gains.value, abs=1e-5)
-    assert first.mean_values == pytest.approx(answer.values, abs=1e-5)
+    assert first.gains == pytest.approx(answer.gains.best - answer.gains.value, abs=2 * precision)
+    assert first.mean_values == pytest.approx(answer.values, abs=precision)
 
 
+@pytest.mark.parametrize("engine", ["double", "single"])
 @pytest.mark.parametrize("options", CASES)
-def test_rake(options):
-    """Both lose what the house takes; single precision there."""
+def test_rake(options, engine, monkeypatch):
+    """Both lose what the house takes."""
+    near = EXACT if engine == "double" else SINGLE
+    if engine == "double":
+        monkeypatch.setattr("kibitz.poker.spots.solving.engine_of", in_double)
     question = small(rake="10%", rake_cap=4, **options)
     game = SpotGame(question)
     answer = solve(question, iterations=40, threads=1)
     profile = kibitz.profile_from(game, game.table(answer))
-    assert value(game, profile) == pytest.approx(answer.gains.value, abs=1e-3)
+    assert value(game, profile) == pytest.approx(answer.gains.value, abs=near)
     for seat in (0, 1):
-        assert float(best_response(game, profile, seat)[0]) == pytest.approx(answer.gains.best[seat], abs=1e-3)
-    assert answer.at().mean_values == pytest.approx(answer.values, abs=1e-3)
+        assert float(best_response(game, profile, seat)[0]) == pytest.approx(answer.gains.best[seat], abs=near)
+    assert answer.at().mean_values == pytest.approx(answer.values, abs=near)
     assert 20 - 4 <= answer.values.sum() < 20
-    assert answer.at().gains == pytest.approx(answer.gains.best - answer.gains.value, abs=1e-3)
+    assert answer.at().gains == pytest.approx(answer.gains.best - answer.gains.value, abs=2 * near)
 
 
 @pytest.mark.parametrize("options", CASES)
@@ -95,7 +109,7 @@ def test_values_of_hands_and_actions_at_every_node(precision):
         rows.setdefault(row["infoset"], {})[row["action"]] = (row["value"], row["reach"])
     lines = {label.partition(": ")[2] for label in rows}
     number = {kibitz.cards.names(cards): k for k, cards in enumerate(hand_cards().tolist())}
-    compared, least = 0, 1e-6 if precision == 1e-6 else 1e-2
+    compared, least = 0, 1e-6 if precision == EXACT else 1e-2
     for line in sorted(lines):
         node = answer.at(line)
         seat = node.turn
@@ -105,8 +119,8 @@ def test_values_of_hands_and_actions_at_every_node(precision):
                 theirs = rows[label][action][0]
                 if np.isnan(theirs) or node.weights[seat].max() < least or node._meets[seat, hand] < least:
                     continue  # what is left of sums by card removal is rounding
-                # Single precision, so a hand that meets next to nobody has a value that is known less well.
-                near = 1e-4 * (1.0 + 1.0 / node._meets[seat, hand])
+                # A hand that meets next to nobody has a value that is known less well.
+                near = (EXACT if precision == EXACT else 1e-4) * (1.0 + 1.0 / node._meets[seat, hand])
                 assert node.action_values[k, hand] - node.paid[seat] == pytest.approx(theirs, abs=near)
                 compared += 1
             # how likely the hand is here is its weight over that of all pairs at the beginning

@@ -41,6 +41,8 @@ def site(tmp_path_factory):
     base.save(folder / "base.profile")
     leduc = kibitz.solve(game, "cfr+", iterations=60, run=RunOptions(folder / "leduc.checkpoint"))
     leduc.save(folder / "leduc.profile")
+    river = kibitz.spot("Qs Jh 2h 5c 5d", ["AA, QJs, T9s", "KK, AQ"], 100, 200)
+    kibitz.save_spot(kibitz.solve_spot(river, iterations=50), folder / "river.spot")
     log = '{"iteration": 1, "seconds": 1, "gap": 0.5}\n{"iteration": 20, "seconds": 2, "gap": 0.1}\n'
     (folder / "<img src=x onerror=alert(1)>.jsonl").write_text(log, encoding="utf-8")
     os.utime(folder / "<img src=x onerror=alert(1)>.jsonl", (1, 1))  # the oldest
@@ -368,6 +370,36 @@ def test_nothing_without_the_token(chromium, site):
     page = context.new_page()
     assert page.goto(site).status == 403 and "kibitz ui" in page.inner_text("body")
     context.close()
+
+
+def test_a_saved_spot_is_opened(visit):
+    page = visit.go("/spots")
+    page.get_by_role("link", name="river", exact=True).click()
+    page.locator("h1", has_text="OOP to act").wait_for()
+    page.locator('.strategy [data-name="AA"]').wait_for()
+    page.reload()  # the address stays good
+    page.locator("h1", has_text="OOP to act").wait_for()
+    visit.check()
+
+
+def test_a_solve_is_stopped_and_kept(visit):
+    page = visit.go("/spots")
+    page.locator("details summary", has_text="More").click()
+    page.get_by_label("Target").fill("0.001")
+    page.get_by_label("Seconds").fill("3000")
+    page.locator('.boardpick [data-name="6c"]').click()
+    page.get_by_role("button", name="Solve").click()
+    page.locator("h1", has_text="Solving").wait_for()
+    page.locator(".convergence svg").wait_for(timeout=180_000)
+    page.get_by_role("button", name="Stop and keep").click()
+    page.locator("h1", has_text="OOP to act").wait_for(timeout=60_000)
+    note = page.locator(".where .hint", has_text="Stopped before the target of 0.001% of the pot")
+    note.wait_for()
+    id = page.url.rpartition("/")[2].partition("?")[0]
+    share = visit.data(f"spots/{id}")["exploitability"]
+    assert share > 1e-6
+    assert f"{100 * share:.3g}%" in page.locator(".facts").inner_text()
+    visit.check()
 
 
 def test_spots(visit):

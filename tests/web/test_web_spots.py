@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 
@@ -21,6 +22,8 @@ RIVER = {"board": "Qs Jh 2h 5c 5d", "ranges": ["AA, QJs, T9s:0.5, 65s", "KK, AQ,
          "stacks": 200, "bets": "50%, allin", "until": 0.002}  # fmt: skip
 TURN = {"board": "Qs Jh 2h 5c", "ranges": ["AA, QJs", "KK, AQs"], "pot": 100, "stacks": 60, "bets": "allin",
         "until": 0.01}  # fmt: skip
+
+ENDLESS = {"board": "Qs Jh 2h 5c", "ranges": ["top 30%", "top 40%"], "pot": 100, "stacks": 400, "bets": "50%, allin"}
 
 
 def wait(site, id):
@@ -132,6 +135,72 @@ def test_a_solve_can_be_stopped(site):
     assert site.get(f"/api/spots/{id}/node").status == 400  # not solved yet
     assert site.ask("DELETE", f"/api/spots/{id}").status == 200
     assert site.get(f"/api/spots/{id}").status == 404
+
+
+def test_what_a_stopped_solve_has_is_kept(site):
+    """The answer is that of a run with so many iterations."""
+    id = site.post("/api/spots", {**ENDLESS, "until": 1e-6, "seconds": 3600}).data["id"]
+    while site.get(f"/api/spots/{id}").data["state"] == "waiting":
+        time.sleep(0.05)
+    assert site.post(f"/api/spots/{id}/stop", {}).status == 200
+    data = wait(site, id)
+    assert data["state"] == "solved" and data["stopped"] and data["exploitability"] > 1e-6
+    done = int(data["points"][-1][0])
+    again = kibitz.solve_spot(kibitz.spot(**ENDLESS), iterations=done)
+    assert data["exploitability"] == pytest.approx(again.exploitability, rel=1e-3)
+    answer = site.get(f"/api/spots/{id}/node", line="").data
+    assert [action["share"] for action in answer["actions"]] == pytest.approx(again.at().frequencies.tolist(), abs=1e-3)
+    assert site.post(f"/api/spots/{id}/stop", {}).data["stopped"]  # nothing happens to a solved one
+
+
+def test_a_solve_that_waits_is_stopped_before_it_begins(site):
+    first = site.post("/api/spots", {**ENDLESS, "until": 1e-6, "seconds": 3600}).data["id"]
+    second = site.post("/api/spots", {**TURN, "until": 1e-6}).data["id"]
+    site.post(f"/api/spots/{second}/stop", {})
+    site.post(f"/api/spots/{first}/stop", {})
+    assert wait(site, first)["state"] == "solved"
+    assert wait(site, second)["why"] == "it was stopped before it began"
+
+
+def test_saved_spots_are_opened(tmp_path, solution):
+    kibitz.save_spot(solution, tmp_path / "river.spot")
+    (tmp_path / "bad.spot").mkdir()
+    manifest = (tmp_path / "river.spot" / "manifest.json").read_text(encoding="utf-8")
+    (tmp_path / "bad.spot" / "manifest.json").write_text(manifest.replace("Qs", "Zz"), encoding="utf-8")
+    with client(tmp_path) as site:
+        listed = {each["name"]: each for each in site.get("/api/spots").data["saved"]}
+        assert listed["river"]["board"].replace(" ", "") == "QsJh2h5c5d"
+        id = listed["river"]["id"]
+        data = site.get(f"/api/spots/{id}").data
+        assert data["state"] == "solved" and not data["stopped"]
+        assert data["exploitability"] == pytest.approx(solution.exploitability)
+        answer = site.get(f"/api/spots/{id}/node", line="check").data
+        assert np.allclose([a["share"] for a in answer["actions"]], solution.at("check").frequencies, atol=1e-3)
+        assert site.post(f"/api/spots/{id}/hands", {"seat": 0}).status == 200  # it can be played
+        assert all(each["id"] != id for each in site.get("/api/spots").data["spots"])  # not one of this session
+        kibitz.save_spot(kibitz.solve_spot(solution.spot, iterations=1), tmp_path / "river.spot")
+        os.utime(tmp_path / "river.spot" / "manifest.json", (1, 1))
+        site.library._until = -1.0  # scan again
+        assert site.get(f"/api/spots/{id}").data["points"][0][0] == 1.0
+        if "bad" in listed:
+            assert site.get(f"/api/spots/{listed['bad']['id']}").status == 400
+    with client(tmp_path / "river.spot") as site:  # the folder is a saved spot itself
+        assert [each["name"] for each in site.get("/api/spots").data["saved"]] == ["river"]
+
+
+def test_the_address_of_a_saved_spot_is_printed(tmp_path, solution, monkeypatch):
+    import uvicorn
+
+    from kibitz.web.serve import ui
+
+    kibitz.save_spot(solution, tmp_path / "river.spot")
+    monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
+    lines: list[str] = []
+    ui(tmp_path / "river.spot", port=0, show=False, tell=lines.append)
+    assert lines[0].startswith("0 saved strategies and 1 saved spot in ")
+    with client(tmp_path / "river.spot") as site:
+        (saved,) = site.get("/api/spots").data["saved"]
+    assert f"/spots/{saved['id']}?token=" in lines[1]
 
 
 # Hands against a solution

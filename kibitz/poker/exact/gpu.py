@@ -66,10 +66,15 @@ class GpuQueue:
         with self._lock, self.stream:
             return self.xp.zeros(count, dtype)
 
-    def host(self, array: Any) -> NDArray[Any]:
-        """A copy in memory. Large arrays come by a piece of memory that the GPU writes to by itself, and from there by
-        several threads: most of the time goes into pages that are touched for the first time."""
-        flat, out = array.ravel(), np.empty(array.size, array.dtype)
+    def address(self, array: Any) -> int:
+        """Where an array begins, for kernels that read addresses."""
+        return int(array.data.ptr)
+
+    def host(self, array: Any, out: NDArray[Any] | None = None) -> NDArray[Any]:
+        """A copy in memory; out: where to. Large arrays come by a piece of memory that the GPU writes to by itself, and
+        from there by several threads: most of the time goes into pages that are touched for the first time."""
+        flat = array.ravel()
+        out = np.empty(array.size, array.dtype) if out is None else out
         step = PIECE // array.dtype.itemsize
         if array.nbytes <= SMALL:
             with self._lock:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Places = NDArray[np.uint16]
 Renaming = tuple[int, ...]  # the new suit of each suit
+SAME: Renaming = (0, 1, 2, 3)
 
 
 class SpotBoard(NamedTuple):
@@ -36,6 +38,7 @@ def renamed(card: int, renaming: Renaming) -> int:
     return card // 4 * 4 + renaming[card % 4]
 
 
+@lru_cache(24)
 def renamed_hands(renaming: Renaming) -> Ints:
     """[1326]  the number of each hand after a renaming."""
     cards = hand_cards().astype(np.int64)
@@ -50,7 +53,7 @@ def symmetries(board: Sequence[int], ranges: Floats, suits: int) -> tuple[Renami
         renaming = (*order, *range(suits, 4))
         if {renamed(card, renaming) for card in board} != {*board}:
             continue
-        if renaming == (0, 1, 2, 3) or np.array_equal(ranges[:, renamed_hands(renaming)], ranges):
+        if renaming == SAME or np.array_equal(ranges[:, renamed_hands(renaming)], ranges):
             some.append(renaming)
     return tuple(some)
 
@@ -68,9 +71,11 @@ def boards_below(board: SpotBoard, number: int, deck: Sequence[int]) -> list[Spo
     return below
 
 
-def all_boards(board: Sequence[int], ranges: Floats, deck: Sequence[int], suits: int) -> tuple[list[SpotBoard], Ints]:
-    """(the boards of all streets that are left, street by street; where each street begins). suits: 1 merges none."""
-    renamings = symmetries(board, ranges, suits) if suits > 1 else ((0, 1, 2, 3),)
+def all_boards(
+    board: Sequence[int], renamings: tuple[Renaming, ...], deck: Sequence[int]
+) -> tuple[list[SpotBoard], Ints]:
+    """(the boards of all streets that are left, street by street; where each street begins). renamings: those that
+    change nothing of the spot, which the first board keeps."""
     boards, begins = [SpotBoard(tuple(board), -1, 1.0, renamings)], [0, 1]
     for _ in range(5 - len(board)):
         for number in range(*begins[-2:]):
@@ -109,6 +114,7 @@ class HandLists:
 
 
 LANES = 16
+APART = 4 * HANDS
 
 
 def hand_lists(boards: list[SpotBoard], ranges: Floats, last: int) -> HandLists:
@@ -124,10 +130,11 @@ class _ListWriter:
         self.boards, self.last = boards, last
         self.cards = hand_cards().astype(np.int64)
         self.live = [np.flatnonzero(weights) for weights in ranges]
+        self.equal = np.array_equal(*self.live)  # both seats have the same lists
         self.either = np.flatnonzero(ranges.any(axis=0))
         low, high = self.cards.T
         # Of hands that tie, neighbours share no card if that can be: sums by card then wait less for each other.
-        self.apart = (high - low) % 4 * HANDS + np.arange(HANDS)
+        self.apart = (high - low) % 4 * HANDS + np.arange(HANDS)  # below APART
         self.numbers: list[tuple[Ints, Ints]] = []
         self.parts: dict[str, list[Ints]] = {name: [] for name in ("number", "up", "same", "alike", "stop")}
         self.count, self.size, self.first = (np.zeros((2, len(boards)), np.int64) for _ in range(3))
@@ -143,21 +150,30 @@ class _ListWriter:
         strength = np.zeros(0, np.int64)
         if len(board.cards) == self.last:
             strength = self.strengths(board.cards, self.either[~clash[self.either]])
-        hands = []
-        for live in self.live:
-            some = live[~clash[live]]
-            if len(strength):
-                some = some[np.lexsort((self.apart[some], strength[some]))]
-            hands.append(some)
-        self.numbers.append((hands[0], hands[1]))
+        first = self.sorted(self.live[0][~clash[self.live[0]]], strength)
+        hands = first, first if self.equal else self.sorted(self.live[1][~clash[self.live[1]]], strength)
+        self.numbers.append(hands)
         for seat in (0, 1):
             self.write(number, seat, hands[seat], hands[1 - seat])
         self.merged[number] = len(board.renamings) > 1
         if len(strength):
-            levels = np.unique(np.concatenate([strength[some] for some in hands]))
-            stops = [np.searchsorted(strength[some], levels, side="right") for some in hands]
-            self.parts["stop"].append(np.stack(stops))
-            self.tie_first[number + 1 :] = self.tie_first[number] + len(levels)
+            stops = self.stops([strength[some] for some in hands])
+            self.parts["stop"].append(stops)
+            self.tie_first[number + 1] = self.tie_first[number] + stops.shape[1]
+        else:
+            self.tie_first[number + 1] = self.tie_first[number]
+
+    def sorted(self, hands: Ints, strength: Ints) -> Ints:
+        """Hands in order of strength; as they are on boards before the last."""
+        return hands[np.argsort(strength[hands] * APART + self.apart[hands])] if len(strength) else hands
+
+    def stops(self, strengths: list[Ints]) -> Ints:
+        """[2, groups]  where each group of hands of one strength ends in both lists."""
+        if self.equal:
+            ends = 1 + np.flatnonzero(np.append(np.diff(strengths[0]) > 0, True))
+            return np.stack([ends, ends])
+        levels = np.unique(np.concatenate(strengths))
+        return np.stack([np.searchsorted(some, levels, side="right") for some in strengths])
 
     def strengths(self, board: tuple[int, ...], hands: Ints) -> Ints:
         """[1326]  values of hands; 0 for others."""

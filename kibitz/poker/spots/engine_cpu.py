@@ -1,13 +1,12 @@
 """The engine of spots: discounted CFR+ over merged boards, hands of the ranges alone, and numbers of 16 bits.
 
-What it computes is what `EndgameEngine` computes. It is faster because it does less: suits that board and ranges leave
+It does less than a general engine of endgames: suits that board and ranges leave
 alike are solved once (`engine_boards.py`), hands outside a range are in no vector, strategies are not kept, and the
 ends of betting are worked out sixteen at a time (`kernels/ends.py`).
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -15,120 +14,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.boards import deck_of
 from kibitz.cards.ranges import HANDS
 from kibitz.core.errors import ArtefactError, GameError
 from kibitz.core.resources import MARGIN, cores, free_memory
 from kibitz.core.threads import Pace, together
 from kibitz.poker.exact.operator import aligned
-from kibitz.poker.spots.engine_boards import (
-    LANES,
-    HandLists,
-    Renaming,
-    all_boards,
-    hand_lists,
-    renamed,
-    renamed_hands,
-)
+from kibitz.poker.spots.engine_boards import LANES, SAME, Renaming
 from kibitz.poker.spots.engine_gains import Gains
-from kibitz.poker.spots.engine_streets import Streets, streets_of
+from kibitz.poker.spots.engine_layout import KnownRows, SpotLayout, row_view
+from kibitz.poker.spots.engine_rows import RowSource, kept_symmetries
 from kibitz.poker.spots.spot import Spot, SpotTree, in_deck, live, meeting, met
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 ALPHA, GAMMA = 1.5, 4.0  # of dcfr+
 # Iterations after which what one of them adds is lost in the rounding of 16 bits: then numbers have 32, if there is
 # memory. Half a percent of the pot takes fewer.
 COARSE = 256
 COPIED = 1 << 20  # numbers at a time
-
-
-class SpotLayout:
-    """A spot laid out for kernels."""
-
-    def __init__(self, spot: Spot, tree: SpotTree, merge: bool = True) -> None:
-        self.spot, self.tree = spot, tree
-        self.levels = 3 - spot.street
-        ranges = live(spot)
-        self.ranges = ranges / ranges.max(axis=1, keepdims=True)
-        deck = [int(card) for card in deck_of(*spot.deck)]
-        self.boards, begins = all_boards(spot.board, self.ranges, deck, spot.deck[1] if merge else 1)
-        self.level_board = begins.tolist()
-        above = np.array([board.above for board in self.boards])
-        # Boards follow those above them in order, so the first below a board is where its number is first named.
-        self.board_child = np.searchsorted(above, np.arange(len(self.boards) + 1)).tolist()
-        self.lists: HandLists = hand_lists(self.boards, self.ranges, 5)
-        # The most that an end pays is 1: whatever the chips are, numbers are in the range of codes.
-        self.chips = float(np.abs(tree.pays).max())
-        last = self.stride(self.levels - 1)
-        self.streets: Streets = streets_of(tree.betting, tree.pays / self.chips, self.levels, last)
-        self.level = np.repeat(np.arange(self.levels), np.diff(self.level_board))
-        self.rows = self.streets.actions[:, self.level] * self.lists.size  # [2, B]  numbers of a seat on a board
-        self.state_base = self._bases()
-
-    @property
-    def mark(self) -> NDArray[np.uint16]:
-        """A fingerprint of where rows lie: files that have another one are refused."""
-        content = hashlib.sha256(np.ascontiguousarray(self.state_base, np.int64).tobytes())
-        content.update(np.array([board.cards for board in self.boards if len(board.cards) == 5], np.int64).tobytes())
-        content.update(np.ascontiguousarray(self.lists.number, np.int64).tobytes())
-        content.update(np.ascontiguousarray(self.streets.node, np.int64).tobytes())
-        return np.frombuffer(content.digest(), np.uint16)
-
-    def stride(self, level: int) -> int:
-        """Numbers of a vector over hands, on any board of a level."""
-        return int(self.lists.size[:, self.level_board[level] : self.level_board[level + 1]].max())
-
-    @property
-    def sequences(self) -> int:
-        """Regrets, and as many averages."""
-        return int(self.rows.sum())
-
-    def _bases(self) -> Ints:
-        """Where the rows of a board begin: boards in the order in which a pass comes to them."""
-        base, at, stack = np.zeros_like(self.rows), 0, [0]
-        while stack:
-            board = stack.pop()
-            for seat in (0, 1):
-                base[seat, board] = at
-                at += int(self.rows[seat, board])
-            stack.extend(reversed(range(self.board_child[board], self.board_child[board + 1])))
-        return base
-
-    @cached_property
-    def table(self) -> Any:
-        from kibitz.poker.spots.kernels.table import SpotTable
-
-        lists = self.lists
-        return SpotTable(
-            **self.streets.arrays, level_board=np.array(self.level_board), board_child=np.array(self.board_child),
-            weight=np.array([board.weight for board in self.boards]), count=lists.count, size=lists.size,
-            state_base=self.state_base, hand_first=lists.hand_first, up=lists.up, card=lists.card, same=lists.same,
-            alike=lists.alike, merged=lists.merged, tie_first=lists.tie_first, tie_stop=lists.tie_stop,
-        )  # fmt: skip
-
-    def hands(self, seat: int, board: int) -> Ints:
-        """The list of a seat on a board, as numbers of hands."""
-        first = self.lists.hand_first[seat, board]
-        return self.lists.number[first : first + self.lists.count[seat, board]]
-
-    def find(self, cards: Sequence[int]) -> tuple[int, Ints]:
-        """(the board that stands for one, the number there of each of the 1,326 hands). Cards after those of the spot
-        are in the order in which they came."""
-        number = 0
-        change: Renaming = (0, 1, 2, 3)
-        if {*cards[: len(self.spot.board)]} != {*self.spot.board} or len(cards) > 5:
-            raise GameError("the board does not continue the board of the spot")
-        for card in cards[len(self.spot.board) :]:
-            here = renamed(int(card), change)
-            options = [(renamed(here, more), more) for more in self.boards[number].renamings]
-            lowest, more = min(options)
-            change = tuple(more[suit] for suit in change)
-            below = range(self.board_child[number], self.board_child[number + 1])
-            number = next((k for k in below if self.boards[k].cards[-1] == lowest), -1)
-            if number < 0:
-                raise GameError("the board does not continue the board of the spot")
-        return number, renamed_hands(change)
+LEAST = 2.0**-32  # as in kernels/codes.py, which loads Numba
 
 
 class SpotCfr:
@@ -136,32 +39,44 @@ class SpotCfr:
 
     def __init__(
         self, layout: SpotLayout, kind: type[Any] = np.uint16, work: type[Any] = np.float32,
-        average: NDArray[Any] | None = None,
+        average: NDArray[Any] | None = None, locks: Sequence[RowSource] = (),
     ) -> None:  # fmt: skip
         """kind: of regrets and averages, uint16 for codes or a float; work: of everything else. average: of a run that
-        is over; it has no regrets."""
-        from kibitz.poker.spots.kernels.codes import LEAST
+        is over; it has no regrets. locks: what is locked."""
         from kibitz.poker.spots.kernels.table import SpotLearned
 
         self.layout, self.work = layout, work
+        self.locks = KnownRows(layout, locks, work)
         if average is not None:
-            self.learned = SpotLearned(aligned(0, average.dtype), average)
-        else:
-            self.learned = SpotLearned(aligned(layout.sequences, kind), aligned(layout.sequences, kind))
-        if average is None and kind is not np.uint16:  # whose code 0 it is
-            for numbers in self.learned:
+            self.learned = SpotLearned(aligned(0, average.dtype), average, self.locks.arrays)
+            return
+        both = aligned(layout.sequences, kind), aligned(layout.sequences, kind)
+        if kind is not np.uint16:  # whose code 0 it is
+            for numbers in both:
                 numbers[:] = LEAST
-        self._crews: dict[int, tuple[NDArray[Any], list[Any]]] = {}
+        self.learned = SpotLearned(*both, self.locks.arrays)
+
+    @cached_property
+    def _crews(self) -> dict[int, tuple[NDArray[Any], list[Any]]]:
+        return {}
 
     def widen(self) -> None:
         """Go on in numbers of 32 bits."""
-        from kibitz.poker.spots.kernels.table import SpotLearned
+        self.learned = self.learned._replace(regret=_wide(self.learned.regret), average=_wide(self.learned.average))
 
-        wide = [aligned(len(numbers), np.float32) for numbers in self.learned]
-        for target, numbers in zip(wide, self.learned, strict=True):
-            for begin in range(0, len(numbers), COPIED):
-                target[begin : begin + COPIED] = decoded(numbers[begin : begin + COPIED])
-        self.learned = SpotLearned(*wide)
+    def settled(self) -> NDArray[Any]:
+        """The average, and what is locked in its place: in numbers of 32 bits if anything is."""
+        average = self.learned.average
+        if not self.locks.nodes:
+            return average
+        average = _wide(average) if average.dtype == np.uint16 else average.copy()
+        for node in self.locks.nodes:
+            for board in self.locks.boards(node):
+                known, rows = self.locks.on(node, board), row_view(self.layout, average, node, board)
+                locked = known[-1] == 0.0
+                locked[int(self.layout.lists.count[self.layout.tree.betting.turn[node], board]) :] = False
+                rows[:, locked] = np.maximum(known[:-1, locked], LEAST)
+        return average
 
     @property
     def nbytes(self) -> int:
@@ -239,9 +154,13 @@ class SpotCfr:
 class MergedEngine:
     """dcfr+ on a spot."""
 
-    def __init__(self, spot: Spot, tree: SpotTree, threads: int | None = None) -> None:
-        self.layout = SpotLayout(spot, tree)
-        self.state = SpotCfr(self.layout)
+    def __init__(
+        self, spot: Spot, tree: SpotTree, threads: int | None = None, locks: Sequence[RowSource] = (),
+        kind: type[Any] = np.uint16, work: type[Any] = np.float32,
+    ) -> None:  # fmt: skip
+        """locks: rows that stay; kind and work: the types of numbers, as in `SpotCfr`."""
+        self.layout = SpotLayout(spot, tree, kept_symmetries(spot, locks))
+        self.state = SpotCfr(self.layout, kind, work, locks=locks)
         self.threads = (cores() if threads is None else threads) if self.layout.levels > 1 else 1
         self.pace = Pace(self.threads)
 
@@ -269,7 +188,7 @@ class MergedEngine:
         return Gains(both[0], both[1])
 
     def answer(self) -> MergedRows:
-        return MergedRows(self.layout, SpotCfr(self.layout, average=self.state.learned.average))
+        return MergedRows(self.layout, SpotCfr(self.layout, average=self.state.settled(), work=self.state.work))
 
 
 class MergedRows:
@@ -277,17 +196,22 @@ class MergedRows:
 
     kind = "merged"
 
-    def __init__(self, layout: SpotLayout, state: SpotCfr) -> None:
-        self.layout, self.state = layout, state
+    def __init__(
+        self, layout: SpotLayout, state: SpotCfr, roots: dict[tuple[int, bool], Floats] | None = None
+    ) -> None:
+        """roots: what `SpotCfr.values` would say, by seat and best, where that is known."""
+        self.layout, self.state, self._roots = layout, state, roots or {}
+        self.renamings = layout.renamings
         self._values: dict[tuple[int, bool, int], Floats] = {}
 
     def packed(self) -> dict[str, NDArray[np.uint16]]:
-        """The average as codes, and a fingerprint of its layout."""
-        return {"average": coded(self.state.learned.average), "layout": self.layout.mark}
+        """The average as codes, a fingerprint of its layout, and the renamings of suits that it merges."""
+        return {"average": coded(self.state.learned.average), "layout": self.layout.mark,
+                "renamings": np.array(self.renamings, np.uint16)}  # fmt: skip
 
     @classmethod
     def unpacked(cls, spot: Spot, tree: SpotTree, arrays: dict[str, NDArray[Any]]) -> MergedRows:
-        layout = SpotLayout(spot, tree)
+        layout = SpotLayout(spot, tree, _renamings(spot, arrays["renamings"]))
         average, mark = arrays["average"], arrays["layout"]
         if average.dtype != np.uint16 or average.shape != (layout.sequences,) or not np.array_equal(mark, layout.mark):
             raise ArtefactError("its strategy has another layout than the spot")
@@ -307,21 +231,21 @@ class MergedRows:
         if not low <= entry < high:
             raise GameError("the node and the board are not of one street")
         if (seat, best, number) not in self._values:
-            here = self.state.values_on(seat, best, number) if level else self.state.values(seat, best, 1)
+            here = self.state.values_on(seat, best, number) if level else self._root(seat, best)
             self._values = {key: kept for key, kept in self._values.items() if key[2] == number}  # for one board
             self._values[seat, best, number] = np.atleast_2d(here)
         there = np.zeros(HANDS)
         there[layout.hands(seat, number)] = self._values[seat, best, number][entry - low]
         return there[hands] * float(live(layout.spot)[1 - seat].max())
 
+    def _root(self, seat: int, best: bool) -> Floats:
+        return self._roots[seat, best] if (seat, best) in self._roots else self.state.values(seat, best, 1)
+
     def numbers(self, node: int, board: int) -> Floats:
         """[actions, hands]  weights of the actions at a node of the tree, on a board that is solved."""
-        layout, arrays = self.layout, self.layout.streets.arrays
-        here = int(layout.streets.number[node])
-        seat, width = int(arrays["turn"][here]), int(arrays["width"][here])
-        size, count = int(layout.lists.size[seat, board]), int(layout.lists.count[seat, board])
-        at = int(layout.state_base[seat, board]) + int(arrays["place"][here]) * size
-        return decoded(self.state.learned.average[at : at + width * size]).reshape(width, size)[:, :count]
+        seat = int(self.layout.tree.betting.turn[node])
+        count = int(self.layout.lists.count[seat, board])
+        return decoded(row_view(self.layout, self.state.learned.average, node, board)[:, :count])
 
     def rows(self, node: int, board: Sequence[int]) -> Floats:
         number, hands = self.layout.find(board)
@@ -332,6 +256,25 @@ class MergedRows:
         rows = there[:, hands]
         rows[:, met(tuple(int(card) for card in board)) | ~in_deck(self.layout.spot.deck)] = 0.0
         return rows
+
+
+def _renamings(spot: Spot, codes: NDArray[Any]) -> tuple[Renaming, ...]:
+    """The renamings of a file: some of those that change nothing, and all that follow from them."""
+    some = {tuple(int(suit) for suit in each) for each in codes.reshape(-1, 4)[:24]}
+    if SAME not in some or {tuple(a[suit] for suit in b) for a in some for b in some} != some:
+        raise ArtefactError("its renamings of suits do not belong together")
+    kept = tuple(each for each in kept_symmetries(spot, ()) if each in some)
+    if len(kept) != len(some):
+        raise ArtefactError("its renamings of suits change the spot")
+    return kept
+
+
+def _wide(numbers: NDArray[Any]) -> NDArray[Any]:
+    """Codes as numbers of 32 bits."""
+    wide = aligned(len(numbers), np.float32)
+    for begin in range(0, len(numbers), COPIED):
+        wide[begin : begin + COPIED] = decoded(numbers[begin : begin + COPIED])
+    return wide
 
 
 def decoded(numbers: NDArray[Any]) -> Floats:
@@ -345,5 +288,5 @@ def coded(numbers: NDArray[Any]) -> NDArray[np.uint16]:
     """The nearest codes."""
     if numbers.dtype == np.uint16:
         return numbers
-    bits = np.maximum(numbers, 2.0**-32).astype(np.float32).view(np.uint32)
+    bits = np.maximum(numbers, LEAST).astype(np.float32).view(np.uint32)
     return np.asarray((bits - np.uint32(95 << 23) + np.uint32(1 << 12)) >> 13, np.uint16)

@@ -54,7 +54,7 @@ def streets_of(betting: BettingTree, pays: Floats, levels: int, stride: int) -> 
     slot, place, actions = _slots(turn, first, width, parent, begins, level_entry)
     arrays: dict[str, NDArray[np.generic]] = {
         "level_entry": level_entry, "entry_node": begins, "turn": turn, "first": first, "width": width, "slot": slot,
-        "place": place, "locked": np.zeros(len(node), np.uint8),
+        "place": place,
         "entry_exit": np.array([number[above] if above >= 0 else -1 for level in entries for _, above in level]),
         "pay": np.ascontiguousarray(pays[node].transpose(1, 0, 2)),
     }  # fmt: skip

@@ -11,9 +11,8 @@ A locked row is frozen: regret matching cannot move it, and a best response of i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +20,15 @@ from numpy.typing import NDArray
 from kibitz.cards.ranges import HANDS, parse_range
 from kibitz.core.errors import GameError
 from kibitz.core.pointing import PointedError, words_of
-from kibitz.core.resources import MARGIN, free_memory
 from kibitz.games.protocol import CHANCE, TERMINAL
-from kibitz.poker.exact.rows import PokerRows
-from kibitz.poker.spots.engine import EndgameEngine, FormRows, SolvedRows, SpotForm
-from kibitz.poker.spots.engine_gains import Gains
+from kibitz.poker.spots.engine import SolvedRows
+from kibitz.poker.spots.engine_boards import Renaming, renamed, renamed_hands
 from kibitz.poker.spots.solution import SpotSolution, action_number, card_number
-from kibitz.poker.spots.spot import PLAYERS, Spot, SpotTree, live
+from kibitz.poker.spots.spot import PLAYERS, SpotTree
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 ANY = -1  # card
-BYTES_PER_SEQUENCE = 3 * 4 + 4 * 8 + 1  # of CFR; and of best responses to frozen rows, in double precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +40,19 @@ class SpotLock:
     rows: Floats  # [actions, 1326]  columns add up to 1
     hands: Bools  # [1326]  for which it is locked
 
-    def fits(self, board: Sequence[int], first: int) -> bool:
-        """Whether it holds on a board; first: cards of the spot's own."""
-        return all(card in (ANY, other) for card, other in zip(self.cards, board[first:], strict=True))
+    def nodes(self, tree: SpotTree) -> list[int]:
+        return [self.node]
+
+    def rows_on(self, node: int, board: Sequence[int], own: int) -> tuple[Floats, Bools] | None:
+        fits = all(card in (ANY, other) for card, other in zip(self.cards, board[own:], strict=False))
+        return (self.rows, self.hands) if node == self.node and fits else None
+
+    def keeps(self, renaming: Renaming) -> bool:
+        change = renamed_hands(renaming)
+        same = np.array_equal(self.hands, self.hands[change]) and np.array_equal(
+            self.rows[:, self.hands], self.rows[:, change][:, self.hands]
+        )
+        return same and all(card == ANY or renamed(card, renaming) == card for card in self.cards)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +61,15 @@ class PlayerLock:
 
     seat: int
     solved: SolvedRows
+
+    def nodes(self, tree: SpotTree) -> list[int]:
+        return [int(node) for node in np.flatnonzero(tree.betting.turn == self.seat)]
+
+    def rows_on(self, node: int, board: Sequence[int], own: int) -> tuple[Floats, Bools] | None:
+        return self.solved.rows(node, board), np.ones(HANDS, bool)
+
+    def keeps(self, renaming: Renaming) -> bool:
+        return renaming in self.solved.renamings
 
 
 Lock = SpotLock | PlayerLock
@@ -162,83 +177,3 @@ def _shares(what: str) -> Floats:
         raise
     except GameError as error:
         raise PointedError(str(error), what, 0, len(what)) from None
-
-
-class LockedRows(PokerRows):
-    """Locked rows of a spot's form, by sequence. S sequences."""
-
-    def __init__(self, form: SpotForm, locks: Sequence[Lock]) -> None:
-        self.form = form
-        self.frozen, self.held = np.zeros(form.sequences, bool), np.ones(form.sequences)
-        places = FormRows(form, np.zeros(0))
-        for each in locks:
-            for node, board in self._where(form, each):
-                sequences, numbers = places.places(node, board)
-                if isinstance(each, PlayerLock):
-                    rows, which = each.solved.rows(node, board), np.ones(HANDS, bool)
-                else:
-                    rows, which = each.rows, each.hands
-                here = which[numbers]
-                self.frozen[sequences[:, here]] = True
-                self.held[sequences[:, here]] = rows[:, numbers[here]]
-
-    @staticmethod
-    def _where(form: SpotForm, each: Lock) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """(betting node, board) of all that is locked."""
-        betting = form.betting
-        nodes = [each.node] if isinstance(each, SpotLock) else np.flatnonzero(betting.turn == each.seat).tolist()
-        own = len(form.spot.board)
-        for node in nodes:
-            for board in form.cards.rounds[int(betting.round[node])].boards.tolist():
-                if not isinstance(each, SpotLock) or each.fits(board, own):
-                    yield node, tuple(board)
-
-    def _respond(self, seat: int, worth: Floats) -> float:
-        """As of all games; but at its first decision a hand counts as often as the player's range has it."""
-        tree, first, best = self._trees[seat], int(self.form.seat_sequence[seat]), 0.0
-        ranges = live(self.form.spot)[seat]
-        for segment, k in tree.nodes(up=True):
-            after, before = tree.after(segment, k), tree.before(segment, k)
-            here = worth[after]
-            mean = (self.held[after] * here).sum(axis=0)
-            most = np.where(self.frozen[after[0]], mean, here.max(axis=0))
-            if before[0] == first:
-                best += float(ranges[self.form.numbers[int(self.form.levels[segment])]] @ most)
-            else:
-                np.add.at(worth, before, most)
-        return best + float(worth[first])
-
-
-def check_locked_size(spot: Spot, tree: SpotTree) -> None:
-    """Refuse a spot that does not fit into memory with all hands on all boards, which locks need."""
-    betting, left, boards, sequences = tree.betting, spot.deck[0] * spot.deck[1] - len(spot.board), 1, 0
-    for level in range(3 - spot.street):
-        if level:
-            boards, left = boards * left, left - 1
-        widths = betting.widths[(betting.round == level) & (betting.turn >= 0)]
-        sequences += boards * comb(left, 2) * int(widths.sum())
-    needed, most = BYTES_PER_SEQUENCE * sequences, max(0, free_memory() - MARGIN)
-    if needed > most:
-        raise GameError(
-            f"with locks the spot has {sequences:,} sequences, all hands on all boards, which take about "
-            f"{needed / 1e6:,.0f} MB, and {most / 1e6:,.0f} MB are free: lock on a later street, or give fewer sizes"
-        )
-
-
-class LockedEngine(EndgameEngine):
-    """dcfr+ in which locked rows act as chance."""
-
-    def __init__(self, spot: Spot, tree: SpotTree, locks: Sequence[Lock], threads: int | None = None) -> None:
-        check_locked_size(spot, tree)
-        super().__init__(spot, tree, threads)
-        self.frozen = LockedRows(self.form, locks)
-        self.state = type(self.state)(self.form, None, rows=self.frozen)
-
-    def gains(self) -> Gains:
-        """A best response changes what is not locked."""
-        measure = self.frozen.measure(self.state.average)
-        scale = self.form.tree.unit / self.form.mass
-        return Gains(measure.value * scale, measure.best * scale)
-
-    def answer(self) -> SolvedRows:
-        return FormRows(self.form, self.frozen.filled(self.state.average).astype(np.float32))

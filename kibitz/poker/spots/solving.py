@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kibitz.core.errors import SolverError
-from kibitz.poker.spots.engine import SpotEngine, engine_of
+from kibitz.core.gpu import require
+from kibitz.poker.spots.engine import engine_of
 from kibitz.poker.spots.engine_gains import Gains
 from kibitz.poker.spots.estimates import check_size
 from kibitz.poker.spots.solution import SpotSolution
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from kibitz.poker.spots.locks import Lock
 
 UNTIL = 0.005  # of the pot
+ASKED = 0.5  # seconds after which a run asks whether it should stop
 FIRST_LOOK, FALL, MOST = 24, 0.55, 10_000  # as in poker/endgames: when the strategy is measured
 
 
@@ -33,13 +35,15 @@ class SpotProgress:
 
 def solve_spot(
     spot: Spot, *, until: float | None = None, iterations: int | None = None, seconds: float | None = None,
-    threads: int | None = None, locks: Sequence[str | Lock] = (),
-    on_progress: Callable[[SpotProgress], None] | None = None,
+    threads: int | None = None, device: str = "cpu", locks: Sequence[str | Lock] = (),
+    on_progress: Callable[[SpotProgress], None] | None = None, stop: Callable[[], bool] | None = None,
 ) -> SpotSolution:  # fmt: skip
     """Solve a spot by dcfr+ until its exploitability is at most `until` of the pot, or another limit is reached.
 
     Exploitability is the mean of what both players can still gain. Without any limit it is half a percent of the pot.
-    locks: what is fixed, as text or as `locks.py` makes it; then a player can gain by what is not locked alone.
+    device: gpu solves it on an NVIDIA GPU; threads then do not matter. locks: what is fixed, as text or as `locks.py`
+    makes it; then a player can gain by what is not locked alone. stop: asked every half second or so; once it says so,
+    the run ends with what it has.
     """
     if until is None and iterations is None and seconds is None:
         until = UNTIL
@@ -47,10 +51,14 @@ def solve_spot(
         raise SolverError(f"until is a share of the pot above 0, such as 0.005, not {until:g}")
     if iterations is not None and iterations < 1:
         raise SolverError(f"iterations should be 1 or more, not {iterations}")
+    require(device)
+    if locks and device != "cpu":
+        raise SolverError("locks are solved on the CPU: leave out the device")
     tree = betting_of(spot)
-    check_size(spot, tree)
+    read = _locks(locks, tree)
+    check_size(spot, tree, locks=read, device=device)
     began = time.perf_counter()
-    engine = _engine(spot, tree, locks, threads)
+    engine = engine_of(spot, tree, threads, read, device)
     last = MOST if iterations is None else iterations
     done, look, pace = 0, FIRST_LOOK, 0.0
     gains: Gains | None = None
@@ -61,6 +69,10 @@ def solve_spot(
             if left <= pace:
                 break
             step = max(1, min(step, int(left / pace)))
+        if stop is not None:
+            if done and stop():
+                break
+            step = max(1, min(step, int(ASKED / pace) if done else 1))
         before = time.perf_counter()
         engine.iterate(done, step)
         done, gains = done + step, None
@@ -82,10 +94,7 @@ def solve_spot(
     return SpotSolution(spot, tree, engine.answer(), gains, done, time.perf_counter() - began)
 
 
-def _engine(spot: Spot, tree: SpotTree, locks: Sequence[str | Lock], threads: int | None) -> SpotEngine:
-    if not locks:
-        return engine_of(spot, tree, threads)
-    from kibitz.poker.spots.locks import LockedEngine, read_lock
+def _locks(locks: Sequence[str | Lock], tree: SpotTree) -> list[Lock]:
+    from kibitz.poker.spots.locks import read_lock
 
-    read = [read_lock(each, tree) if isinstance(each, str) else each for each in locks]
-    return LockedEngine(spot, tree, read, threads)
+    return [read_lock(each, tree) if isinstance(each, str) else each for each in locks]

@@ -1,5 +1,5 @@
 // A solved spot: its decisions, line by line.
-import { api, bars, card, cardText, cards, colours, grid, h, heat, percent, problem, say, split, wordNode } from "./dom.js";
+import { api, bars, card, cardText, cards, colours, grid, h, heat, percent, problem, say, small, split, wordNode } from "./dom.js";
 
 const SEATS = ["OOP", "IP"];
 let shown = { metric: "strategy", kind: "", text: "" };  // what the grid shows, and which hands
@@ -51,7 +51,8 @@ function heading(data, node) {
     h("div", { class: "cardrow", "aria-label": "The board" }, cards(node.board)),
     h("dl", { class: "facts" }, fact("pot", chips(node.pot)), fact("reach", percent(node.reach, 1), "Probability that play comes here"),
       fact("EV OOP / IP", node.values.map(chips).join(" / "), "What each player wins from here on, in chips"), fact("equity", node.equities.map((x) => percent(x, 1)).join(" / "), "Share of the pot if nobody bet any more: OOP, IP"),
-      fact("can gain", node.gains.map(chips).join(" / "), "What a best response of each player would win more, from here on"), fact("exploitability", `${percent(data.exploitability, 2)} of the pot`, "The mean of what both can gain in the whole spot")));
+      fact("can gain", node.gains.map(chips).join(" / "), "What a best response of each player would win more, from here on"), fact("exploitability", `${small(100 * data.exploitability)}% of the pot`, "The mean of what both can gain in the whole spot")),
+    data.stopped ? h("p", { class: "hint" }, `Stopped before the target of ${small(100 * data.until)}% of the pot: exploitability says how good this is.`) : null);
 }
 
 function actions(data, node) {

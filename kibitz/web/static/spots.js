@@ -1,5 +1,5 @@
 // Spots: a form, how far a solve is, and the solved spot.
-import { api, card, cardText, cards, go, h, percent, problem, say, small } from "./dom.js";
+import { api, card, cardText, cards, go, h, problem, say, small } from "./dom.js";
 import { chart } from "./chart.js";
 import { rangeEditor } from "./ranges.js";
 import { solved } from "./spot.js";
@@ -29,18 +29,30 @@ const here = (id) => location.pathname === `/spots/${encodeURIComponent(id)}`;
 // While it is solved
 
 function progress(main, data) {
-  const place = h("div", { class: "look" });
+  // Only the parts around the buttons are drawn again: a click on a button is not lost.
+  const top = h("div", { class: "look" }), below = h("div", {});
+  const stop = h("button", { class: "main", type: "button", onclick: async () => {
+    stop.disabled = true;
+    stop.textContent = "Stopping…";
+    say("Stopping");
+    try { await api(`spots/${encodeURIComponent(data.id)}/stop`, {}); } catch (error) { main.replaceChildren(problem(error, "/spots")); }
+  } }, "Stop and keep");
+  const discard = h("button", { class: "quiet", type: "button", onclick: async () => {
+    try { await api(`spots/${encodeURIComponent(data.id)}`, undefined, "DELETE"); } catch { /* it is gone */ }
+    go("/spots");
+  } }, "Discard");
   const draw = (now) => {
     const last = now.points[now.points.length - 1];
     const failed = now.state === "failed";
     const curve = { name: "exploitability", points: now.points, axes: ["iterations", "seconds", "exploitability, share of the pot"], goal: now.until };
-    place.replaceChildren(h("h1", {}, failed ? "Not solved" : now.state === "waiting" ? "Waiting for another spot" : "Solving"),
+    top.replaceChildren(h("h1", {}, failed ? "Not solved" : now.state === "waiting" ? "Waiting for another spot" : "Solving"),
       h("div", { class: "cardrow", "aria-label": "The board" }, cards(now.board)),
-      h("dl", { class: "facts" }, fact("iterations", last ? String(last[0]) : "0"), fact("exploitability", last ? `${percent(last[2], 2)} of the pot` : "not yet"), fact("target", `${percent(now.until, 2)} of the pot`),
-        fact("size", `${now.estimate.sequences.toLocaleString("en")} sequences`), fact("memory", `about ${Math.ceil(now.estimate.bytes / 1e6).toLocaleString("en")} MB`)),
-      failed ? h("p", { class: "panel problem" }, `${now.why}.`) : now.points.length ? h("section", { class: "panel convergence", "aria-label": "Convergence" }, chart([curve], "seconds", "Exploitability against seconds"))
-        : h("div", { class: "panel convergence" }, h("p", { class: "hint" }, "The first time, compiling takes up to a minute.")),
-      h("p", {}, h("button", { class: "quiet", type: "button", onclick: async () => { try { await api(`spots/${encodeURIComponent(data.id)}`, undefined, "DELETE"); } catch { /* it is gone */ } go("/spots"); } }, failed ? "Back to the form" : "Stop")));
+      h("dl", { class: "facts" }, fact("iterations", last ? String(last[0]) : "0"), fact("exploitability", last ? `${small(100 * last[2])}% of the pot` : "not yet"), fact("target", `${small(100 * now.until)}% of the pot`),
+        fact("size", `${now.estimate.sequences.toLocaleString("en")} sequences`), fact("memory", `about ${Math.ceil(now.estimate.bytes / 1e6).toLocaleString("en")} MB`)));
+    stop.hidden = failed;
+    if (failed) discard.textContent = "Back to the form";
+    below.replaceChildren(failed ? h("p", { class: "panel problem" }, `${now.why}.`) : now.points.length ? h("section", { class: "panel convergence", "aria-label": "Convergence" }, chart([curve], "seconds", "Exploitability against seconds"))
+      : h("div", { class: "panel convergence" }, h("p", { class: "hint" }, "The first time, compiling takes up to a minute.")));
   };
   const poll = async () => {
     try {
@@ -52,7 +64,7 @@ function progress(main, data) {
     } catch (error) { if (here(data.id)) main.replaceChildren(problem(error, "/spots")); }
   };
   draw(data);
-  main.replaceChildren(place);
+  main.replaceChildren(h("div", { class: "look" }, top, h("p", { class: "filters" }, stop, discard), below));
   document.title = "Solving a spot · kibitz";
   if (data.state !== "failed") timer = setTimeout(poll, 300);
 }
@@ -84,7 +96,7 @@ function boardPicker(text, onchange) {
 }
 
 async function form(main) {
-  const before = (await api("spots")).spots;
+  const { spots: before, saved } = await api("spots");
   if (location.pathname !== "/spots") return leave;
   const field = (name, label, hint, props = {}) => h("label", { class: "field" }, h("span", {}, label),
     h("input", { name, value: asked[name], autocomplete: "off", spellcheck: false, maxLength: 200, title: hint, oninput: (event) => { asked = { ...asked, [name]: event.target.value }; }, ...props }), h("span", { class: "hint" }, hint));
@@ -110,7 +122,8 @@ async function form(main) {
     h("details", { class: "panel" }, h("summary", {}, "More: rake, prizes, when to stop"), h("div", { class: "fields" }, field("rake", "Rake", "share of the pot, such as 5%"), field("prizes", "Prizes", "of a tournament: 50, 30, 20"), field("others", "Other stacks", "of the tournament: 1500, 800"),
       field("until", "Target", "exploitability, percent of the pot"), field("seconds", "Seconds", "at most"))),
     fault, h("p", {}, button));
-  main.replaceChildren(h("div", { class: "lobby" }, h("h1", {}, "Spots"), h("p", { class: "hint" }, "Two players, a board, a pot and two ranges: what should each hand do?"), made,
+  main.replaceChildren(h("div", { class: "lobby" }, h("h1", {}, "Spots"), h("p", { class: "hint" }, "Two players, a board, a pot and two ranges: what should each hand do?"),
+    saved.length ? h("section", { class: "panel", "aria-label": "Saved spots" }, h("h2", {}, "Saved spots"), h("ul", { class: "spotlist" }, saved.map((each) => h("li", {}, h("a", { href: `/spots/${encodeURIComponent(each.id)}`, "data-link": true }, each.name), h("span", { class: "hint" }, ` ${cardText(each.board)}`))))) : null, made,
     before.length ? h("section", { class: "panel", "aria-label": "Spots of this session" }, h("h2", {}, "Spots of this session"), h("ul", { class: "spotlist" }, before.map((each) => h("li", {}, h("a", { href: `/spots/${encodeURIComponent(each.id)}`, "data-link": true }, cardText(each.board.join(" "))), h("span", { class: "hint" }, ` ${each.title.split(", ").slice(1).join(", ")}; ${each.state}${each.exploitability === null ? "" : `, ${small(100 * each.exploitability)}% of the pot`}`))))) : null));
   document.title = "Spots · kibitz";
   return leave;

@@ -25,7 +25,7 @@ def play(table, node, board, before, learned, job, space):
     reach, average = space.reach, learned.average
     own = U64(table.slot[seat, node] - before) * stride
     after = U64(table.first[node] - before) * stride
-    if job.averaged or table.locked[node]:
+    if job.averaged:
         for k in range(U64(0), size, LANES):
             total = read(average, at + k, reach)
             for a in range(U64(1), width):
@@ -65,14 +65,14 @@ def decide(table, node, board, before, learned, job, space):
     width, stride = U64(table.width[node]), U64(space.stride)
     value, regret, average = space.value, learned.regret, learned.average
     own, after = U64(node - before) * stride, U64(table.first[node] - before) * stride
-    if job.best and not table.locked[node]:
+    if job.best:
         for k in range(U64(0), size, LANES):
             most = load(value, after + k)
             for a in range(U64(1), width):
                 most = maximum(most, load(value, after + a * stride + k))
             store(value, own + k, most)
         return
-    if job.averaged or table.locked[node]:
+    if job.averaged:
         for k in range(U64(0), size, LANES):
             number = read(average, at + k, value)
             total, mean = number, multiply(number, load(value, after + k))
@@ -100,6 +100,38 @@ def decide(table, node, board, before, learned, job, space):
 
 
 @part
+def play_locked(table, node, board, before, locks, job, space):
+    """The other's reach after each of its actions, where hands are locked."""
+    seat = 1 - job.seat
+    size = U64(table.size[seat, board])
+    at = U64(locks.base[seat, board]) + U64(locks.place[node]) * size
+    width, stride = U64(table.width[node]), U64(space.stride)
+    reach, rows = space.reach, locks.rows
+    own = U64(table.slot[seat, node] - before) * stride
+    after = U64(table.first[node] - before) * stride
+    for k in range(U64(0), size, LANES):
+        here, free = load(reach, own + k), load(rows, at + width * size + k)
+        for a in range(width):
+            locked = multiply(here, load(rows, at + a * size + k))
+            store(reach, after + a * stride + k, multiply_add(free, load(reach, after + a * stride + k), locked))
+
+
+@part
+def decide_locked(table, node, board, before, locks, job, space):
+    """A seat's values at a node of its own, where hands are locked. Regrets of those hands are nothing to anybody."""
+    size = U64(table.size[job.seat, board])
+    at = U64(locks.base[job.seat, board]) + U64(locks.place[node]) * size
+    width, stride = U64(table.width[node]), U64(space.stride)
+    value, rows = space.value, locks.rows
+    own, after = U64(node - before) * stride, U64(table.first[node] - before) * stride
+    for k in range(U64(0), size, LANES):
+        mean = multiply(load(rows, at + width * size + k), load(value, own + k))
+        for a in range(width):
+            mean = multiply_add(load(rows, at + a * size + k), load(value, after + a * stride + k), mean)
+        store(value, own + k, mean)
+
+
+@part
 def add_up(table, node, board, before, job, space):
     """A seat's values at a node of the other, whose reach is in the values of its actions."""
     width, stride = U64(table.width[node]), U64(space.stride)
@@ -119,6 +151,8 @@ def down(table, chunk, board, learned, job, space):
     for node in range(before, stop):
         if table.turn[node] == 1 - job.seat:
             play(table, node, board, before, learned, job, space)
+            if learned.locks.place[node] >= 0:
+                play_locked(table, node, board, before, learned.locks, job, space)
 
 
 @part
@@ -128,6 +162,8 @@ def upward(table, chunk, board, learned, job, space):
     for node in range(stop - 1, before - 1, -1):
         if table.turn[node] == job.seat:
             decide(table, node, board, before, learned, job, space)
+            if learned.locks.place[node] >= 0:
+                decide_locked(table, node, board, before, learned.locks, job, space)
         elif table.turn[node] < FOLD:
             add_up(table, node, board, before, job, space)
 

@@ -35,7 +35,6 @@ class SpotTable(NamedTuple):
     width: np.ndarray  # int64[N]
     slot: np.ndarray  # int64[2, N]  where a seat's reach of the node is: at the node itself, or at one above it
     place: np.ndarray  # int64[N]
-    locked: np.ndarray  # uint8[N]  its strategy is what the average holds, and stays
     pay: np.ndarray  # float64[2, N, 3]  to a seat if it wins, ties, loses
     show_first: np.ndarray  # int64[C+1]  showdowns of a chunk
     show_node: np.ndarray  # int64[S]
@@ -59,11 +58,24 @@ class SpotTable(NamedTuple):
     tie_stop: np.ndarray  # int64[2, T]  where a group ends in a list
 
 
+class SpotRows(NamedTuple):
+    """Rows of some nodes that are known before: vectors over hands, in the type of the work.
+
+    Of a node with `width` actions there are width + 1 on a board, which begin at base[seat, board] + place[n] *
+    size[seat, board]: probabilities of the actions, 0 for hands that are free, and last, 1 for hands that are free.
+    """
+
+    place: np.ndarray  # int64[N]  -1: none
+    base: np.ndarray  # int64[2, B]
+    rows: np.ndarray
+
+
 class SpotLearned(NamedTuple):
-    """What CFR keeps: codes of 16 bits, or float32 or float64."""
+    """What CFR keeps: codes of 16 bits, or float32 or float64; and what is locked."""
 
     regret: np.ndarray
     average: np.ndarray
+    locks: SpotRows
 
 
 class SpotSpace(NamedTuple):
