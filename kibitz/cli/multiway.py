@@ -19,9 +19,9 @@ NOT_HERE = "with three players leave {} out: a spot for two has it"
 SHOWN = 8  # other decisions in a list
 
 
-def third_range(file: Path | None, ranges: tuple[str, str] | None) -> str | None:
-    """The third of three ranges: what stands where a file may, if two ranges come before it."""
-    if file is None or ranges is None or file.exists() or file.suffix.lower() in FILES:
+def third_range(file: Path | None) -> str | None:
+    """The third of three ranges: what stands after two of them, where a file may."""
+    if file is None or file.exists() or file.suffix.lower() in FILES:
         return None
     return str(file)
 
@@ -96,10 +96,9 @@ def _print(solution: MultiwaySolution, node: MultiwayNode) -> None:
         typer.echo("The betting of this street is over.")
         return
     typer.echo(f"{node.player} to act:")
-    means = _means(node)
     print_table(("action", "how often", "wins, chips"),
                 [(action, _share(share), "-" if mean != mean else f"{mean:.2f}") for action, share, mean in
-                 zip(node.actions, node.frequencies, means, strict=True)])  # fmt: skip
+                 zip(node.actions, node.frequencies, node.means, strict=True)])  # fmt: skip
     _print_grid(node)
     others = sorted((each for each in solution.decisions if each.node != node.node), key=lambda each: -each.reach)
     if others:
@@ -155,16 +154,6 @@ def _print_hands(node: MultiwayNode, text: str) -> None:
         (row["hand"], *(f"{_share(cell['share'])} ({_with_error(cell['value'], cell['error'])})"
                         for cell in row["actions"].values())) for row in rows])  # fmt: skip
     typer.echo("In brackets: what the action wins from here on, in chips.")
-
-
-def _means(node: MultiwayNode) -> Any:
-    """[actions]  what each action wins, over the hands that take it."""
-    import numpy as np
-
-    weight = node.strategy * node.weights(node.turn)
-    values = np.where(np.isfinite(node.values), node.values, 0.0)
-    total = weight.sum(axis=1)
-    return np.divide((weight * values).sum(axis=1), total, out=np.full(len(total), np.nan), where=total > 1e-9)
 
 
 def _with_error(value: float | None, error: float | None) -> str:

@@ -254,10 +254,9 @@ def _print_node(node: PreflopNode) -> None:
         _print_end(node)
         return
     typer.echo(f"{node.player} to act:")
-    means = _means(node)
     print_table(("action", "how often", "wins, bb"),
                 [(action, _share(share), _with_error(mean, None, True)) for action, share, mean in
-                 zip(node.actions, node.frequencies, means, strict=True)])  # fmt: skip
+                 zip(node.actions, node.frequencies, node.means, strict=True)])  # fmt: skip
     for k, action in enumerate(node.actions):
         if action != "fold" and node.frequencies[k] >= SELDOM:
             _print_grid(node, k)
@@ -306,18 +305,6 @@ def _print_hands(node: PreflopNode, text: str) -> None:
         (row["hand"], *(f"{_share(cell['share'])} ({_with_error(cell['value'], cell['error'], True)})"
                         for cell in row["actions"].values())) for row in rows])  # fmt: skip
     typer.echo("In brackets: what the action wins from here on, in big blinds; a fold wins 0.")
-
-
-def _means(node: PreflopNode) -> Any:
-    """[actions]  what each action wins, over the hands that take it."""
-    import numpy as np
-
-    from kibitz.cards.holdem import class_sizes
-
-    weight = node.strategy * class_sizes() * node.solution.reaches[node.node, node.turn]
-    total = weight.sum(axis=1)
-    values = np.where(np.isfinite(node.values), node.values, 0.0)
-    return np.divide((weight * values).sum(axis=1), total, out=np.full(len(total), np.nan), where=total > 0)
 
 
 def _with_error(value: float | None, error: float | None, signed: bool) -> str:

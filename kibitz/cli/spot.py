@@ -114,10 +114,10 @@ def spot(
                "add_allin": add_allin, "max_raises": max_raises, "chip": chip,
                "prizes": prizes, "others": others}  # fmt: skip
     options = {name: value for name, value in options.items() if value is not None}
-    if (third := third_range(file, ranges)) is not None:
+    if ranges is not None and (third := third_range(file)) is not None:
         only = {"target": target, "lock": lock, "compare": compare, "without": without, "save": save,
                 "device": None if device == "cpu" else device}  # fmt: skip
-        solve_three({**options, "ranges": (*(ranges or ()), third)},
+        solve_three({**options, "ranges": (*ranges, third)},
                     {"iterations": iterations, "seconds": seconds, "threads": threads}, only, at, detail, csv, estimate,
                     json)  # fmt: skip
         return

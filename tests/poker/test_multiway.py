@@ -161,6 +161,8 @@ def test_three_players_on_a_river_come_near_an_equilibrium():
     facing = solution.at("check, bet 15, fold")
     assert facing.actions[0] == "fold" and abs(facing.values[0][np.isfinite(facing.values[0])]).max() < 1e-9
     assert np.isfinite(node.values[:, hand]).all()
+    first = solution.at()
+    assert first.means @ first.frequencies == pytest.approx(solution.values[0], abs=1e-6)
     again = solve_multiway(question, iterations=40_000, threads=1)
     assert all(np.array_equal(a, b) for a, b in zip(solution.strategy, again.strategy, strict=True))
 

@@ -256,6 +256,8 @@ def test_two_players_without_betting_after_the_flop():
     assert solution.at("call").reach == pytest.approx(solution.at().frequencies[1])
     aces = class_names().index("AA")
     assert solution.at().strategy[0, aces] < 0.01
+    first = solution.at()
+    assert first.means @ first.frequencies == pytest.approx(solution.values[0] + 0.5, abs=1e-9)  # the blind is paid
 
 
 def test_ranges_go_into_a_spot(tmp_path):
@@ -275,6 +277,7 @@ def test_files(tmp_path):
     kibitz.save_preflop(solution, tmp_path / "a.preflop")
     again = kibitz.load_preflop(tmp_path / "a.preflop")
     assert again.question == solution.question and again.trust is None
+    assert np.array_equal(again.at("call").means, solution.at("call").means)
     for one, other in zip((*again.strategy, *again.won), (*solution.strategy, *solution.won), strict=True):
         assert np.array_equal(one, other, equal_nan=True)
     assert again.at("call").action_range("check") == solution.at("call").action_range("check")

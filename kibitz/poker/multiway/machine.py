@@ -38,10 +38,11 @@ class RangedMachine(PokerMachine):
         hands = [question.hands(seat) for seat in range(question.players)]
         sums = [np.cumsum(weights[own]) for weights, own in zip(question.live, hands, strict=True)]
         cards = hand_cards()[np.concatenate(hands)].astype(np.uint8)
+        poker: Any = self.game
         self.game: Any = RangedGame(
-            *self.game, np.array(question.board, np.uint8),
-            np.concatenate(([0], np.cumsum([len(own) for own in hands]))).astype(np.uint64),
-            np.concatenate([each / each[-1] for each in sums]), cards[:, 0].copy(), cards[:, 1].copy(),
+            **poker._asdict(), shown=np.array(question.board, np.uint8),
+            first=np.concatenate(([0], np.cumsum([len(own) for own in hands]))).astype(np.uint64),
+            below=np.concatenate([each / each[-1] for each in sums]), low=cards[:, 0].copy(), high=cards[:, 1].copy(),
         )  # fmt: skip
         self.train, self.duel = train, duel
 

@@ -29,6 +29,7 @@ class RiverMeasure:
     values: Floats  # [3]
     gains: Floats  # [3]  what a best response against the two others wins more
     actions: list[Floats]  # of each node [actions, 1326]: what the seat to act wins
+    met: list[Floats]  # of each node [1326]: the weight of deals with which the seat to act has a hand here
     reach: Floats  # [P]
 
 
@@ -58,7 +59,8 @@ def river_measure(question: Multiway, nodes: FirstNodes, strategy: list[Floats])
                 actions[node] = np.divide(below, here, out=np.full_like(below, np.nan), where=here > 0)
     # the weight of all deals with which all three reach a node
     often = np.array([float((met[0, node] * reach[node, 0]).sum()) / total for node in range(len(nodes))])
-    return RiverMeasure(values, gains, actions, often)
+    mets = [met[nodes.turn[node], node] if nodes.turn[node] >= 0 else np.empty(0) for node in range(len(nodes))]
+    return RiverMeasure(values, gains, actions, mets, often)
 
 
 def _sums(question: Multiway, reach: Floats, pays: Floats) -> tuple[Floats, float]:

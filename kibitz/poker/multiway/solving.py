@@ -30,6 +30,7 @@ from kibitz.poker.multiway.question import Multiway
 from kibitz.poker.multiway.rivers import is_countable, river_measure
 from kibitz.poker.preflop.measuring import CONFIDENCE, measured
 from kibitz.poker.preflop.nodes import FirstNodes, nodes_of, reaches
+from kibitz.poker.preflop.solution import mean_values
 from kibitz.solvers.blueprint import Blueprint
 
 Floats = NDArray[np.float64]
@@ -56,6 +57,7 @@ class MultiwaySolution:
     strategy: list[Floats]  # of each node [actions, 1326]; empty at ends
     won: list[Floats]  # of each node [actions, 1326]: what the player to act wins from the root on
     errors: list[Floats]  # halves of 95% intervals of these
+    met: list[Floats]  # of each node [1326]: how likely the player to act has a hand and the others come here; relative
     reach: Floats  # [P]
     values: Floats  # [players]
     value_errors: Floats
@@ -147,8 +149,15 @@ class MultiwayNode:
 
     def weights(self, seat: int) -> Floats:
         """[1326]  the range with which a player comes here."""
-        reach = reaches(self.nodes, self.solution.strategy)[self.node, seat]
-        return np.asarray(self.solution.question.live[seat] * reach)
+        return np.asarray(self.solution.question.live[seat] * self._reach(seat))
+
+    def _reach(self, seat: int) -> Floats:
+        return np.asarray(reaches(self.nodes, self.solution.strategy)[self.node, seat])
+
+    @property
+    def means(self) -> Floats:
+        """[actions]  what each wins, over the hands that take it."""
+        return mean_values(self.strategy * self.solution.met[self.node] * self._reach(self.turn), self.values)
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each hand that comes to a decision, the highest cards first."""
@@ -204,21 +213,22 @@ def solve_multiway(
         players, exact = question.players, is_countable(question, nodes)
         if exact:
             counted = river_measure(question, nodes, strategy)
+            met = counted.met
             won, reach, values, gains = counted.actions, counted.reach, counted.values, counted.gains
             errors = [np.zeros_like(each) for each in won]
             value_errors, gain_errors, fresh = np.zeros(players), np.zeros(players), 0
         else:
             sample = measured(SpotDeals(agent, nodes, seed + 1_000_003), strategy, deals, lambda done: False)
             won, reach, values, errors = sample.actions, sample.reach, sample.values, sample.errors
-            value_errors, fresh = sample.value_errors, sample.deals
+            value_errors, met, fresh = sample.value_errors, sample.met, sample.deals
             say(MultiwayProgress("responding", blueprint.iteration))
             hurry = {"seconds": LEAST_RESPONSE} if stopped.is_set() else _response_limits(seconds, iterations)
             answer = respond(agent, "null", **hurry, seed=seed + 7, memory=max(1 << 24, size.bytes))
             gains, gain_errors = played_gains(machine, agent, answer, deals, seed + 2_000_003)
     return MultiwaySolution(
-        question, nodes, strategy, [each * unit for each in won], [each * unit for each in errors], reach,
-        values * unit + share, value_errors * unit, gains * unit, gain_errors * unit, exact, blueprint.store.used,
-        blueprint.iteration, fresh, time.perf_counter() - began,
+        question, nodes, strategy, [each * unit for each in won], [each * unit for each in errors], met,
+        reach, values * unit + share, value_errors * unit, gains * unit, gain_errors * unit, exact,
+        blueprint.store.used, blueprint.iteration, fresh, time.perf_counter() - began,
     )  # fmt: skip
 
 

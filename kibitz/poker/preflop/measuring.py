@@ -39,6 +39,7 @@ class SampledMeasure:
     value_errors: Floats  # [players]  half of a 95% interval
     actions: list[Floats]  # of each node [actions, C]: what the seat to act wins in the whole hand
     errors: list[Floats]  # half of a 95% interval of each
+    met: list[Floats]  # of each node [C]: how likely the seat to act has a hand and the others reach it, up to a factor
     reach: Floats  # [P]
 
 
@@ -74,7 +75,7 @@ def measured(deals: FreshDeals, strategy: list[Floats], count: int, on_block: Ca
     spread = np.sqrt(np.maximum(squares / done - mean**2, 0.0) / done)
     pairs = [_means(each) for each in sums]
     return SampledMeasure(done, mean, CONFIDENCE * spread, [pair[0] for pair in pairs], [pair[1] for pair in pairs],
-                          often / done)  # fmt: skip
+                          [each[0, 0] if len(each) else np.empty(0) for each in sums], often / done)  # fmt: skip
 
 
 def backed_up(nodes: FirstNodes, strategy: list[Floats], won: Floats, classes: Ints) -> list[Floats]:

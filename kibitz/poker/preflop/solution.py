@@ -52,6 +52,7 @@ class PreflopSolution:
     strategy: list[Floats]  # of each node [actions, C]; empty at ends
     won: list[Floats]  # of each node [actions, C]: big blinds that the player to act wins in the whole hand
     errors: list[Floats]  # halves of 95% intervals of these; 0 where all cards were counted
+    met: list[Floats]  # of each node [C]: how likely the player to act has a hand and the others come here; relative
     reach: Floats  # [P]  how likely a node is reached
     values: Floats  # [players]  big blinds a hand
     value_errors: Floats  # [players]
@@ -92,6 +93,14 @@ class PreflopSolution:
         return spot_of(board, ranges, node.pot, node.behind, **options)
 
 
+def mean_values(weights: Floats, values: Floats) -> Floats:
+    """[actions]  means of values over hands by their weights, both [actions, C]; NaN where no hand is."""
+    total = weights.sum(axis=1)
+    known = np.where(np.isfinite(values), values, 0.0)
+    means = np.full(len(total), np.nan)
+    return np.asarray(np.divide((weights * known).sum(axis=1), total, out=means, where=total > 1e-15))
+
+
 class PreflopNode:
     """What happens after one line of actions."""
 
@@ -127,6 +136,12 @@ class PreflopNode:
     def errors(self) -> Floats:
         """[actions, C]  halves of 95% intervals of the values."""
         return self.solution.errors[self.node]
+
+    @property
+    def means(self) -> Floats:
+        """[actions]  what each wins, over the hands that take it."""
+        own = self.solution.met[self.node] * self.solution.reaches[self.node, self.turn]
+        return mean_values(self.strategy * own, self.values)
 
     @property
     def reach(self) -> float:

@@ -87,8 +87,8 @@ def solve_classes(
         measure = run(engine, None if until is None else until * CHIPS, iterations, seconds, look)
     won = [each / CHIPS for each in measure.actions]
     return PreflopSolution(
-        question, nodes, engine.strategy(), won, [np.zeros_like(each) for each in won], measure.reach,
-        measure.values / CHIPS, np.zeros(2), measure.gains / CHIPS, None, engine.iterations,
+        question, nodes, engine.strategy(), won, [np.zeros_like(each) for each in won], measure.met,
+        measure.reach, measure.values / CHIPS, np.zeros(2), measure.gains / CHIPS, None, engine.iterations,
         time.perf_counter() - began,
     )  # fmt: skip
 
@@ -147,7 +147,8 @@ def _sampled(
     )  # fmt: skip
     return PreflopSolution(
         question, nodes, strategies[0], [each / CHIPS for each in measure.actions],
-        [each / CHIPS for each in measure.errors], measure.reach, measure.values / CHIPS, measure.value_errors / CHIPS,
+        [each / CHIPS for each in measure.errors], measure.met, measure.reach, measure.values / CHIPS,
+        measure.value_errors / CHIPS,
         np.array([each.gain for each in gains]) / CHIPS, trust, answer.iterations, time.perf_counter() - began,
     )  # fmt: skip
 
