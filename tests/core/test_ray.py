@@ -87,8 +87,7 @@ def test_pieces_for_a_gpu_go_where_one_is(monkeypatch):
     """Nodes that say they have GPUs: none on the first, two on the second. Nobody uses them here."""
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     with cluster_of(1, num_cpus=2, num_gpus=0) as cluster, executing(cluster.address) as pool:
-        with pytest.raises(SolverError, match=r"needs 1 core, 1 GPU, and no node has that at once; the most of any node "
-                                              r"are 2 cores, \d"):  # fmt: skip
+        with pytest.raises(SolverError, match=r"needs 1 core, 1 GPU, and no node has that at once; .* are 2 cores, \d"):
             list(pool.map(work.which_node, [Piece((0,), gpus=1)]))
         with_gpus = cluster.add_node(num_cpus=2, num_gpus=2, object_store_memory=100 << 20)
         cluster.wait_for_nodes()
