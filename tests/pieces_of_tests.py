@@ -30,6 +30,13 @@ def who(x):
     return os.getpid(), os.environ.get("KIBITZ_CORES"), os.environ.get("KIBITZ_ON"), platform.node()
 
 
+def which_node(x):
+    """The node of Ray that does a piece, and the GPUs that it may use there."""
+    import ray
+
+    return ray.get_runtime_context().get_node_id(), os.environ.get("CUDA_VISIBLE_DEVICES")
+
+
 def refuse(x):
     raise GameError(f"{x} is refused")
 
