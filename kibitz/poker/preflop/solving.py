@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ SECONDS, DEALS = 60.0, 200_000
 RESPONSE = 0.25  # of the seconds of training, for a responder
 BLOCKS = 1024  # deals of gains at least
 MOST_HURRY = 2.0  # seconds of a responder at least; all that it has after Ctrl-C
+DEALS_OF_RESPONSE = 50_000
 WALKS = 20_000  # iterations of a responder where training is bounded by iterations
 
 
@@ -66,7 +68,8 @@ def solve_preflop(
         raise SolverError(f"give one seed or two, not {len(seeds)}")
     if deals < 1:
         raise SolverError(f"deals should be 1 or more, not {deals}")
-    return _sampled(question, iterations, seconds, deals, seeds, _Work(threads or cores(), device, say))
+    work = _Work(threads or cores(), device, min(deals, DEALS_OF_RESPONSE), say)
+    return _sampled(question, iterations, seconds, deals, seeds, work)
 
 
 def solve_classes(
@@ -76,6 +79,10 @@ def solve_classes(
     """Two players without betting after the flop, by the chances of classes of hands against each other."""
     if until is None and iterations is None and seconds is None:
         until = UNTIL
+    if until is not None and not (math.isfinite(until) and until > 0):
+        raise SolverError(f"until is a number of big blinds above 0, such as 0.001, not {until:g}")
+    if iterations is not None and iterations < 1:
+        raise SolverError(f"iterations should be 1 or more, not {iterations}")
     nodes, began = nodes_of(question), time.perf_counter()
     engine = ExactPreflop(nodes, game)
     with interruptible() as stopped:
@@ -97,6 +104,7 @@ def solve_classes(
 class _Work:
     threads: int
     device: str
+    deals: int  # that a responder plays
     say: Callable[[PreflopProgress], None]
 
 
@@ -162,10 +170,10 @@ def _bound(
 
     work.say(PreflopProgress("responding", 0, None))
     limits: dict[str, Any] = {"seconds": None if seconds is None else max(MOST_HURRY, RESPONSE * seconds),
-                              "iterations": None if iterations is None else WALKS}  # fmt: skip
+                              "iterations": None if iterations is None else max(1, min(WALKS, iterations))}  # fmt: skip
     if hurry:
         limits = {"seconds": MOST_HURRY, "iterations": None}
-    return lower_bound(target, view_of(question), **limits, deals=50_000, seed=seed + 7)
+    return lower_bound(target, view_of(question), **limits, deals=work.deals, seed=seed + 7)
 
 
 def difference(nodes: FirstNodes, one: list[Floats], other: list[Floats], reach: Floats) -> float:
