@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kibitz.play.matches import match
     from kibitz.poker.spots.comparing import compare_spots
     from kibitz.poker.spots.flop_report import flop_report
+    from kibitz.poker.spots.nearest import nearest_spot
     from kibitz.poker.spots.reading import read_spot, spot
     from kibitz.poker.spots.saved import load_spot, save_spot
     from kibitz.poker.spots.solving import solve_spot
@@ -83,6 +84,7 @@ __all__ = [
     "load_spot",
     "match",
     "nash_conv",
+    "nearest_spot",
     "partition",
     "phases",
     "profile_from",
@@ -120,6 +122,7 @@ _NAMES = {
     "kibitz.play.matches": ("match",),
     "kibitz.poker.spots.flop_report": ("flop_report",),
     "kibitz.poker.spots.comparing": ("compare_spots",),
+    "kibitz.poker.spots.nearest": ("nearest_spot",),
     "kibitz.poker.spots.reading": ("read_spot", "spot"),
     "kibitz.poker.spots.saved": ("load_spot", "save_spot"),
     "kibitz.poker.spots.solving": ("solve_spot",),
