@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pieces_of_tests as work
 import pytest
-from ray_nodes import HERE, cluster_of, three_nodes
+from ray_nodes import HERE, cluster_of, started, three_nodes
 
 ray = pytest.importorskip("ray")
 __all__ = ["three_nodes"]
@@ -68,7 +68,7 @@ def test_a_node_with_another_version_is_refused(tmp_path, monkeypatch):
     with cluster_of(1, num_cpus=0) as cluster:
         for folder in (other, source.parent):
             monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(folder), str(HERE))))
-            node = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
+            node = started(lambda: cluster.add_node(num_cpus=1, object_store_memory=100 << 20))
             cluster.wait_for_nodes()
             with executing(cluster.address) as pool:
                 if folder == other:
@@ -89,7 +89,7 @@ def test_pieces_for_a_gpu_go_where_one_is(monkeypatch):
     with cluster_of(1, num_cpus=2, num_gpus=0) as cluster, executing(cluster.address) as pool:
         with pytest.raises(SolverError, match=r"needs 1 core, 1 GPU, and no node has that at once; .* are 2 cores, \d"):
             list(pool.map(work.which_node, [Piece((0,), gpus=1)]))
-        with_gpus = cluster.add_node(num_cpus=2, num_gpus=2, object_store_memory=100 << 20)
+        with_gpus = started(lambda: cluster.add_node(num_cpus=2, num_gpus=2, object_store_memory=100 << 20))
         cluster.wait_for_nodes()
         placed = [answer for _, answer in pool.map(work.which_node, [Piece((k,), gpus=1) for k in range(6)])]
         assert {node for node, _ in placed} == {with_gpus.node_id}
