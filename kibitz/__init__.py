@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from kibitz.poker.preflop.tables import load_preflop, save_preflop
     from kibitz.poker.spots.comparing import compare_spots
     from kibitz.poker.spots.flop_report import flop_report
+    from kibitz.poker.spots.nearest import nearest_spot
     from kibitz.poker.spots.reading import read_spot, spot
     from kibitz.poker.spots.saved import load_spot, save_spot
     from kibitz.poker.spots.solving import solve_spot
@@ -90,6 +91,7 @@ __all__ = [
     "match",
     "multiway",
     "nash_conv",
+    "nearest_spot",
     "partition",
     "phases",
     "preflop",
@@ -136,6 +138,7 @@ _NAMES = {
     "kibitz.poker.preflop.solving": ("solve_preflop",),
     "kibitz.poker.preflop.tables": ("load_preflop", "save_preflop"),
     "kibitz.poker.spots.comparing": ("compare_spots",),
+    "kibitz.poker.spots.nearest": ("nearest_spot",),
     "kibitz.poker.spots.reading": ("read_spot", "spot"),
     "kibitz.poker.spots.saved": ("load_spot", "save_spot"),
     "kibitz.poker.spots.solving": ("solve_spot",),

@@ -30,6 +30,13 @@ def who(x):
     return os.getpid(), os.environ.get("KIBITZ_CORES"), os.environ.get("KIBITZ_ON"), platform.node()
 
 
+def which_node(x):
+    """The node of Ray that does a piece, and the GPUs that it may use there."""
+    import ray
+
+    return ray.get_runtime_context().get_node_id(), os.environ.get("CUDA_VISIBLE_DEVICES")
+
+
 def refuse(x):
     raise GameError(f"{x} is refused")
 
@@ -65,26 +72,28 @@ def large(n):
     return np.zeros(n, np.uint8)
 
 
-def slow_piece(seconds, piece):
-    """What a piece adds to a table, after a while."""
+def slow_piece(seconds, gate, piece):
+    """What a piece adds to a table, after a while; late ones wait for a gate, if there is one to come."""
     time.sleep(seconds)
+    while gate and piece >= 20 and not Path(gate).exists():
+        time.sleep(0.05)
     return np.arange(100, dtype=np.int64) * (piece + 1)
 
 
-def slow_table(seconds, pieces):
-    """The recipe of a table whose pieces take long."""
+def slow_table(seconds, pieces, gate=""):
+    """The recipe of a table whose pieces take long. gate: a file that has to be there for those from 20 on."""
     from kibitz.cards.tables import NodePieces, Recipe
 
     def make(arrays, lock):
         def fill(piece):
-            return lambda: add(arrays, slow_piece(0.0, piece))
+            return lambda: add(arrays, slow_piece(0.0, gate, piece))
 
         return fill
 
     def add(arrays, answer):
         arrays["total"] += answer
 
-    far = NodePieces(slow_piece, lambda executor: (seconds,), add)
+    far = NodePieces(slow_piece, lambda executor: (seconds, gate), add)
     return Recipe("slow", "a test", 1, {"total": ("<i8", (100,))}, pieces, make, 10.0, sums=True, far=far)
 
 

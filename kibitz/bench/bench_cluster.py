@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kibitz.bench.bench_base import shared_base
 from kibitz.bench.bench_gpu_boards import made_up_buckets
 from kibitz.bench.bench_gpu_whole import random_strategy
 from kibitz.bench.verdicts import machine
@@ -231,6 +232,8 @@ def bench_cluster(
         pool.close()
     result["broadcast"] = [_broadcast(nodes, SENT // (16 if quick else 1)) for nodes in (NODES[:1] if quick else NODES)]
     keep("arrays to nodes: done")
+    result["shared_base"] = shared_base(6) if quick else shared_base()
+    keep("experts with one base: done")
     if not quick:
         result["whole"] = _whole_piece()
         keep("a piece of limit hold'em: done")

@@ -97,7 +97,7 @@ ABOUT = {
 
 def cluster_markdown(result: dict[str, Any]) -> list[str]:
     """All sections."""
-    return [*_overhead(result), *_costs(result), *_saturation(result), *_rent(result)]
+    return [*_overhead(result), *_costs(result), *_memory(result), *_saturation(result), *_rent(result)]
 
 
 def _overhead(result: dict[str, Any]) -> list[str]:
@@ -140,6 +140,22 @@ def _costs(result: dict[str, Any]) -> list[str]:
         "number of boards.",
         ["| work | pieces | core s | bytes in | bytes out | command ms |", "|---|---:|---:|---:|---:|---:|", *rows],
     )
+
+
+def _memory(result: dict[str, Any]) -> list[str]:
+    base = result.get("shared_base")
+    if base is None:
+        return []
+    size, seen, share, whole = (f"{each / 1e6:,.1f}" for each in (
+        base["base"], sum(base["seen"]), sum(base["share"]), sum(base["worker"]) / base["workers"]))  # fmt: skip
+    return section(
+        "Memory of a node",
+        f"{base['workers']} experts of {base['game']} on one node, each in a worker of its own, over one saved base. "
+        "What all workers together have in memory of the base is its size once: a page that eight of them see counts "
+        "an eighth for each (Pss in /proc). The last column is the memory of a worker, its own and its share.",
+        ["| workers | MB of the base | MB that workers see, added up | MB in memory | MB of a worker |",
+         "|---:|---:|---:|---:|---:|", f"| {base['workers']} | {size} | {seen} | {share} | {whole} |"],
+    )  # fmt: skip
 
 
 def _saturation(result: dict[str, Any]) -> list[str]:

@@ -296,9 +296,11 @@ def _begun(recipe: Recipe, common: CommonArrays | None = None) -> tuple[Arrays, 
         done = part.arrays.pop("done", np.zeros(0, np.bool_))
         if recipe.fits(part.arrays, part.meta) and done.dtype == np.bool_ and done.shape == (recipe.pieces,):
             spent = part.meta.get("seconds", 0.0)
-            for name in common.arrays if common is not None else ():
-                common.arrays[name][...] = part.arrays[name]
-            arrays = part.arrays if common is None else common.arrays
+            arrays = part.arrays
+            if common is not None:
+                for name, array in common.arrays.items():
+                    array[...] = part.arrays[name]
+                arrays = common.arrays
             return arrays, done.copy(), float(spent) if isinstance(spent, int | float) else 0.0
     _remove(_part_of(home() / recipe.name))
     zeros = {name: np.zeros(shape, dtype) for name, (dtype, shape) in recipe.arrays.items()} if common is None else {}

@@ -15,6 +15,7 @@ from kibitz.core.errors import GameError
 
 if TYPE_CHECKING:
     from kibitz.poker.spots.comparing import SpotComparison
+    from kibitz.poker.spots.nearest import NearestSpot
     from kibitz.poker.spots.solution import SpotNode, SpotSolution
     from kibitz.poker.spots.solving import SpotProgress
     from kibitz.poker.spots.spot import Spot
@@ -25,6 +26,7 @@ FILE_HELP = (
     "saved solution."
 )
 LOCK_HELP = "Fix a decision: 'check: bet 50 = AA, KK', 'check: fold = 40%'; or a player: IP=DIR. Repeat for more."
+NEAR_HELP = "Stay near a strategy, written as a lock is, or a saved solution. Repeat for more."
 TARGET_HELP = "Stop once both can gain no more than this share of the pot, on average."
 
 
@@ -70,6 +72,7 @@ def spot(
     at: Annotated[str, option("--at", "LINE", "The decision to show: 'check, bet 50, call, Qc'.")] = "",
     detail: Annotated[str | None, option("--detail", "RANGE", "Show these hands one by one: 'AA, QJs'.")] = None,
     lock: Annotated[list[str] | None, option("--lock", "LOCK", LOCK_HELP)] = None,
+    near: Annotated[list[str] | None, option("--near", "LOCK|DIR", NEAR_HELP)] = None,
     compare: Annotated[Path | None, option("--compare", "DIR", "Compare with a saved solution, at --at.")] = None,
     without: Annotated[
         str | None, option("--without", "SIZE", "Solve it without a bet size too, and say what changes.")
@@ -124,10 +127,13 @@ def spot(
     limits: dict[str, Any] = {"until": None if target is None else share_of("--target", target)}
     limits |= {"iterations": iterations, "seconds": seconds, "threads": threads, "device": device}
     rivals: list[tuple[str, SpotSolution]] = [] if compare is None else [(str(compare), _loaded(compare, {}))]
+    if near and (without is not None or device != "cpu"):
+        raise GameError(f"--near goes without {'--without' if without is not None else '--device'}: leave one out")
+    nearest: NearestSpot | None = None
     with Watch(not json) as watch:
         if file is not None and file.is_dir():
-            solution = _loaded(file, {**options, **({"lock": lock} if lock else {}),
-                                      **({"without": without} if without else {})})  # fmt: skip
+            more = {"lock": lock, "near": near, "without": without}
+            solution = _loaded(file, {**options, **{name: value for name, value in more.items() if value}})
         else:
             question = _asked(file, options)
             watch.phase("estimating")
@@ -139,7 +145,12 @@ def spot(
 
             watch.phase("solving")
             limits |= {"locks": lock or (), "on_progress": lambda now: watch.phase(_said(now))}
-            solution = solve_spot(question, **limits)
+            if near:
+                from kibitz.poker.spots.nearest import nearest_spot
+
+                del limits["device"]
+                nearest = nearest_spot(question, near, **limits)
+            solution = nearest.solution if nearest else solve_spot(question, **limits)
             if without is not None:
                 from kibitz.poker.spots.comparing import without as spot_without
 
@@ -160,11 +171,14 @@ def spot(
         from kibitz.poker.spots.tables import node_data, solution_data
 
         print_json({**solution_data(solution), "node": node_data(node),
-                    "compared": {name: comparison.data() for name, comparison in compared}})  # fmt: skip
+                    "compared": {name: comparison.data() for name, comparison in compared},
+                    **({} if nearest is None else {"near": nearest.data()})})  # fmt: skip
         return
     _print(solution, node)
     if lock:
         typer.echo("\nExploitability leaves out what is locked; what a player can still gain counts it.")
+    if nearest is not None:
+        _print_nearest(nearest)
     if detail is not None:
         _print_hands(node, detail)
     for name, comparison in compared:
@@ -299,6 +313,14 @@ def _print_hands(node: SpotNode, text: str) -> None:
         cells.append((row["hand"], _share(row["equity"]), _chips(row["value"]), *does))
     print_table(head, cells)
     typer.echo("In brackets: what the action wins from here on, in chips.")
+
+
+def _print_nearest(nearest: NearestSpot) -> None:
+    both = {"nearest": nearest.solution, "plain": nearest.plain}
+    rows = [(name, *(f"{apart:.4f}" for apart in nearest.distances[k]), f"{100 * solution.exploitability:.3g}%")
+            for k, (name, solution) in enumerate(both.items())]  # fmt: skip
+    typer.echo("\nHow far the answer is from what --near says, and how far a plain solution is:\n")
+    print_table(("solution", "distance of OOP", "of IP", "exploitability"), rows)
 
 
 def _print_compared(name: str, comparison: SpotComparison) -> None:

@@ -30,6 +30,8 @@ RESULT = {
     "dispatch": [{"under_way": 8, "pieces": 10, "wall": 0.002, "driver": 0.001},
                  {"under_way": 4000, "pieces": 10, "wall": 0.004, "driver": 0.03}],
     "broadcast": [{"nodes": 1, "bytes": 10**8, "seconds": 1.0}, {"nodes": 4, "bytes": 10**8, "seconds": 2.0}],
+    "shared_base": {"game": "a game", "workers": 2, "base": 10**6, "seen": [10**6, 10**6], "share": [500_000, 500_000],
+                    "worker": [3 * 10**6, 5 * 10**6]},
     "whole": {"game": "all", "pieces": 1755, "boards": 20_000, "boards_timed": 10, "seconds": 3.51, "base": 10**8},
 }  # fmt: skip
 
@@ -46,6 +48,7 @@ def test_figures_of_a_run():
     assert "| 12,345 |" in "\n".join(cluster_markdown(sent))
     page = "\n".join(cluster_markdown(RESULT))
     assert "| sweep | 11.0 | 11.6 | +5.0% | 41.0 | 42.0 | +2.4% |" in page and "1,000" in page
+    assert "| 2 | 1.0 | 2.0 | 1.0 | 4.0 |" in page
 
 
 def test_what_is_waited_for():

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pieces_of_tests as work
 import pytest
-from ray_nodes import HERE, cluster_of, three_nodes
+from ray_nodes import HERE, cluster_of, started, three_nodes
 
 ray = pytest.importorskip("ray")
 __all__ = ["three_nodes"]
@@ -68,7 +68,7 @@ def test_a_node_with_another_version_is_refused(tmp_path, monkeypatch):
     with cluster_of(1, num_cpus=0) as cluster:
         for folder in (other, source.parent):
             monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(folder), str(HERE))))
-            node = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
+            node = started(lambda: cluster.add_node(num_cpus=1, object_store_memory=100 << 20))
             cluster.wait_for_nodes()
             with executing(cluster.address) as pool:
                 if folder == other:
@@ -80,6 +80,28 @@ def test_a_node_with_another_version_is_refused(tmp_path, monkeypatch):
     said = str(refused.value)
     assert "has kibitz 9.9.9 (sources " in said and f"and this machine kibitz {kibitz.__version__} (" in said
     assert said.endswith("install the same on all nodes")
+
+
+@pytest.mark.slow
+def test_pieces_for_a_gpu_go_where_one_is(monkeypatch):
+    """Nodes that say they have GPUs: none on the first, two on the second. Nobody uses them here."""
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    with cluster_of(1, num_cpus=2, num_gpus=0) as cluster, executing(cluster.address) as pool:
+        with pytest.raises(SolverError, match=r"needs 1 core, 1 GPU, and no node has that at once; .* are 2 cores, \d"):
+            list(pool.map(work.which_node, [Piece((0,), gpus=1)]))
+        with_gpus = started(lambda: cluster.add_node(num_cpus=2, num_gpus=2, object_store_memory=100 << 20))
+        cluster.wait_for_nodes()
+        placed = [answer for _, answer in pool.map(work.which_node, [Piece((k,), gpus=1) for k in range(6)])]
+        assert {node for node, _ in placed} == {with_gpus.node_id}
+        assert {gpus for _, gpus in placed} <= {"0", "1"}  # one of them each
+        ((_, (node, gpus)),) = pool.map(work.which_node, [Piece((0,), gpus=2)])
+        assert node == with_gpus.node_id and sorted(gpus.split(",")) == ["0", "1"]
+        halves = [answer for _, answer in pool.map(work.which_node, [Piece((k,), gpus=0.5) for k in range(4)])]
+        assert {node for node, _ in halves} == {with_gpus.node_id} and {gpus for _, gpus in halves} <= {"0", "1"}
+        with pytest.raises(SolverError, match=r"needs 1 core, 3 GPUs, and no node has that .* 2 GPUs"):
+            list(pool.map(work.which_node, [Piece((0,), gpus=3)]))
+        plain = [answer for _, answer in pool.map(work.which_node, [Piece((k,)) for k in range(6)])]
+        assert {gpus for _, gpus in plain} <= {None, ""}
 
 
 @pytest.mark.slow

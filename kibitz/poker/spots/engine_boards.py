@@ -130,7 +130,7 @@ class _ListWriter:
         self.boards, self.last = boards, last
         self.cards = hand_cards().astype(np.int64)
         self.live = [np.flatnonzero(weights) for weights in ranges]
-        self.equal = np.array_equal(*self.live)  # both seats have the same lists
+        self.equal = np.array_equal(self.live[0], self.live[1])  # both seats have the same lists
         self.either = np.flatnonzero(ranges.any(axis=0))
         low, high = self.cards.T
         # Of hands that tie, neighbours share no card if that can be: sums by card then wait less for each other.

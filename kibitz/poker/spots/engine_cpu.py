@@ -21,7 +21,7 @@ from kibitz.core.threads import Pace, together
 from kibitz.poker.exact.operator import aligned
 from kibitz.poker.spots.engine_boards import LANES, SAME, Renaming
 from kibitz.poker.spots.engine_gains import Gains
-from kibitz.poker.spots.engine_layout import KnownRows, SpotLayout, row_view
+from kibitz.poker.spots.engine_layout import KnownRows, SpotLayout, TargetRows, row_view
 from kibitz.poker.spots.engine_rows import RowSource, kept_symmetries
 from kibitz.poker.spots.spot import Spot, SpotTree, in_deck, live, meeting, met
 
@@ -39,22 +39,23 @@ class SpotCfr:
 
     def __init__(
         self, layout: SpotLayout, kind: type[Any] = np.uint16, work: type[Any] = np.float32,
-        average: NDArray[Any] | None = None, locks: Sequence[RowSource] = (),
+        average: NDArray[Any] | None = None, locks: Sequence[RowSource] = (), near: Sequence[RowSource] = (),
     ) -> None:  # fmt: skip
         """kind: of regrets and averages, uint16 for codes or a float; work: of everything else. average: of a run that
-        is over; it has no regrets. locks: what is locked."""
+        is over; it has no regrets. locks: what is locked; near: rows, and a player pays for its distance from them."""
         from kibitz.poker.spots.kernels.table import SpotLearned
 
         self.layout, self.work = layout, work
-        self.locks = KnownRows(layout, locks, work)
+        self.locks, self.target = KnownRows(layout, locks, work), TargetRows(layout, near, work)
+        self.pull = (0.0, 0.0)  # what a distance of 1 costs each player, in chips
         if average is not None:
-            self.learned = SpotLearned(aligned(0, average.dtype), average, self.locks.arrays)
+            self.learned = SpotLearned(aligned(0, average.dtype), average, self.locks.arrays, self.target.arrays)
             return
         both = aligned(layout.sequences, kind), aligned(layout.sequences, kind)
         if kind is not np.uint16:  # whose code 0 it is
             for numbers in both:
                 numbers[:] = LEAST
-        self.learned = SpotLearned(*both, self.locks.arrays)
+        self.learned = SpotLearned(*both, self.locks.arrays, self.target.arrays)
 
     @cached_property
     def _crews(self) -> dict[int, tuple[NDArray[Any], list[Any]]]:
@@ -83,7 +84,8 @@ class SpotCfr:
         return self.learned.regret.nbytes + self.learned.average.nbytes
 
     def iterate(self, done: int, count: int, threads: int, rule: tuple[float, float] = (ALPHA, GAMMA)) -> None:
-        self._run(threads, done=done, count=count, alpha=rule[0], gamma=rule[1])
+        pull = (self.pull[0] / self.layout.chips, self.pull[1] / self.layout.chips)
+        self._run(threads, done=done, count=count, alpha=rule[0], gamma=rule[1], pull=pull)
 
     def _run(self, threads: int, **task: Any) -> Any:
         """Have something computed; returns what the first thread worked with."""
@@ -99,6 +101,20 @@ class SpotCfr:
         layout, crew = self.layout, self._run(threads, seat=seat, best=best)
         count = int(layout.lists.count[seat, 0])
         return np.asarray(crew.first.value[:count].astype(np.float64) * layout.chips)
+
+    def apart(self) -> Floats:
+        """[2]  how far both averages are from the target: the mean over hands, boards and ways of the sum over a
+        player's decisions of half the squared difference."""
+        layout, boards = self.layout, self.layout.boards
+        chance, distance = np.ones(len(boards)), np.zeros(2)
+        for number in range(1, len(boards)):
+            chance[number] = chance[boards[number].above] * boards[number].weight
+        mass = float(layout.ranges[0] @ meeting(layout.ranges[1]))
+        for seat in (0, 1):
+            self.target.apart[:] = 0.0
+            self._run(1, seat=1 - seat, apart=True)
+            distance[seat] = chance @ self.target.apart / mass
+        return distance
 
     def values_on(self, seat: int, best: bool, board: int) -> Floats:
         """[entries, hands of the seat]  the same at all entries of a board that is not the first."""
@@ -156,11 +172,11 @@ class MergedEngine:
 
     def __init__(
         self, spot: Spot, tree: SpotTree, threads: int | None = None, locks: Sequence[RowSource] = (),
-        kind: type[Any] = np.uint16, work: type[Any] = np.float32,
+        kind: type[Any] = np.uint16, work: type[Any] = np.float32, near: Sequence[RowSource] = (),
     ) -> None:  # fmt: skip
-        """locks: rows that stay; kind and work: the types of numbers, as in `SpotCfr`."""
-        self.layout = SpotLayout(spot, tree, kept_symmetries(spot, locks))
-        self.state = SpotCfr(self.layout, kind, work, locks=locks)
+        """locks: rows that stay; near: rows to be near; kind and work: the types of numbers, as in `SpotCfr`."""
+        self.layout = SpotLayout(spot, tree, kept_symmetries(spot, (*locks, *near)))
+        self.state = SpotCfr(self.layout, kind, work, locks=locks, near=near)
         self.threads = (cores() if threads is None else threads) if self.layout.levels > 1 else 1
         self.pace = Pace(self.threads)
 

@@ -24,7 +24,7 @@ from kibitz.poker.spots.engine_boards import (
 )
 from kibitz.poker.spots.engine_rows import RowSource, kept_symmetries, nodes_of
 from kibitz.poker.spots.engine_streets import Streets, streets_of
-from kibitz.poker.spots.spot import Spot, SpotTree, live
+from kibitz.poker.spots.spot import Spot, SpotTree, live, meeting, met
 
 Ints = NDArray[np.int64]
 
@@ -144,7 +144,7 @@ class KnownRows:
             counts[seat, level] += width[number] + 1
         sizes = counts[:, layout.level] * layout.lists.size
         self.base = (np.cumsum(sizes) - sizes.ravel()).reshape(sizes.shape)
-        self.rows = aligned(int(sizes.sum()), work)
+        self.rows, self.apart = aligned(int(sizes.sum()), work), np.zeros(len(layout.boards))
         for node in self.nodes:
             self._write(node)
 
@@ -152,7 +152,7 @@ class KnownRows:
     def arrays(self) -> Any:
         from kibitz.poker.spots.kernels.table import SpotRows
 
-        return SpotRows(self.place, self.base, self.rows)
+        return SpotRows(self.place, self.base, self.rows, self.apart)
 
     def on(self, node: int, board: int) -> NDArray[Any]:
         """[actions + 1, hands with padding]  the rows of a node of the tree on a board that is solved: a view."""
@@ -171,11 +171,48 @@ class KnownRows:
         layout, seat = self.layout, int(self.layout.tree.betting.turn[node])
         for board in self.boards(node):
             hands, target = layout.hands(seat, board), self.on(node, board)
-            target[-1, : len(hands)] = 1.0
+            covered = np.zeros(len(hands), np.bool_)
             for source in self.sources:
                 rows = source.rows_on(node, layout.boards[board].cards, len(layout.spot.board))
                 if rows is None or node not in source.nodes(layout.tree):
                     continue
                 some = np.flatnonzero(rows[1][hands])
                 target[:-1, some] = rows[0][:, hands[some]]
-                target[-1, some] = 0.0
+                covered[some] = True
+            target[-1, : len(hands)] = self._last(node, board, covered)
+
+    def _last(self, node: int, board: int, covered: NDArray[np.bool_]) -> NDArray[Any]:
+        """[hands]  the last row: of locks, whether a hand is free."""
+        return ~covered
+
+
+class TargetRows(KnownRows):
+    """Rows to stay near. A distance counts as often as the hand and the board come, were all actions of the player
+    taken for sure, and those of the other as likely as one another."""
+
+    def _last(self, node: int, board: int, covered: NDArray[np.bool_]) -> NDArray[Any]:
+        seat = int(self.layout.tree.betting.turn[node])
+        return np.asarray(covered * self._meets(seat, board) * self._ways[node])
+
+    def _meets(self, seat: int, board: int) -> NDArray[Any]:
+        """[hands]  the weight of the other's range that a hand meets on a board."""
+        if (seat, board) not in self._met:
+            ranges = np.where(met(self.layout.boards[board].cards), 0.0, self.layout.ranges[1 - seat])
+            self._met[seat, board] = meeting(ranges)[self.layout.hands(seat, board)]
+        return self._met[seat, board]
+
+    @cached_property
+    def _met(self) -> dict[tuple[int, int], NDArray[Any]]:
+        return {}
+
+    @cached_property
+    def _ways(self) -> NDArray[Any]:
+        """[betting nodes]  how likely the other's actions lead to a decision if it takes each alike."""
+        tree, betting = self.layout.tree, self.layout.tree.betting
+        ways = np.ones((2, len(tree)))
+        for node in range(1, len(tree)):  # parents come first
+            above = int(betting.parent[node])
+            ways[:, node] = ways[:, above]
+            if betting.turn[above] >= 0:
+                ways[1 - int(betting.turn[above]), node] /= len(tree.actions(above))
+        return np.where(betting.turn == 1, ways[1], ways[0])

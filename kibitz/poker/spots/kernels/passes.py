@@ -100,6 +100,58 @@ def decide(table, node, board, before, learned, job, space):
 
 
 @part
+def decide_near(table, node, board, before, learned, job, space):
+    """The same as `decide`, where a seat learns and pays for its distance from a target: w / 2 times the sum of squared
+    differences s - t. The regrets are those of the gradient, v - w (s - t)."""
+    size = U64(table.size[job.seat, board])
+    place = U64(table.place[node]) * size
+    at, width, stride = U64(table.state_base[job.seat, board]) + place, U64(table.width[node]), U64(space.stride)
+    value, regret, rows = space.value, learned.regret, learned.target.rows
+    aim = U64(learned.target.base[job.seat, board]) + U64(learned.target.place[node]) * size
+    own, after = U64(node - before) * stride, U64(table.first[node] - before) * stride
+    grow, pull, half = constant(value, job.grow), constant(value, job.pull), constant(value, 0.5)
+    for k in range(U64(0), size, LANES):
+        weight = multiply(pull, load(rows, aim + width * size + k))
+        total = read(regret, at + k, value)
+        for a in range(U64(1), width):
+            total = add(total, read(regret, at + a * size + k, value))
+        mean, slope, apart = constant(value, 0.0), constant(value, 0.0), constant(value, 0.0)
+        for a in range(width):
+            share = divide(read(regret, at + a * size + k, value), total)
+            off = subtract(share, load(rows, aim + a * size + k))
+            mean = multiply_add(share, load(value, after + a * stride + k), mean)
+            slope = multiply_add(share, off, slope)
+            apart = multiply_add(off, off, apart)
+        store(value, own + k, subtract(mean, multiply(multiply(half, weight), apart)))
+        for a in range(width):
+            s = at + a * size + k
+            share = divide(read(regret, s, value), total)
+            off = subtract(subtract(share, load(rows, aim + a * size + k)), slope)
+            gain = subtract(subtract(load(value, after + a * stride + k), mean), multiply(weight, off))
+            write(regret, s, multiply_add(read(regret, s, value), grow, gain))
+
+
+@part
+def add_apart(table, node, board, before, target, job, space):
+    """The other's distance from the target at a node, from its reach before and after its actions."""
+    seat = 1 - job.seat
+    size = U64(table.size[seat, board])
+    at = U64(target.base[seat, board]) + U64(target.place[node]) * size
+    width, stride = U64(table.width[node]), U64(space.stride)
+    own, after = U64(table.slot[seat, node] - before) * stride, U64(table.first[node] - before) * stride
+    total = 0.0
+    for h in range(U64(table.count[seat, board])):
+        here = float(space.reach[own + h])
+        if here > 0.0:
+            apart = 0.0
+            for a in range(width):
+                off = float(space.reach[after + a * stride + h]) / here - float(target.rows[at + a * size + h])
+                apart += off * off
+            total += 0.5 * here * apart * float(target.rows[at + width * size + h])
+    target.apart[board] += total
+
+
+@part
 def play_locked(table, node, board, before, locks, job, space):
     """The other's reach after each of its actions, where hands are locked."""
     seat = 1 - job.seat
@@ -153,6 +205,8 @@ def down(table, chunk, board, learned, job, space):
             play(table, node, board, before, learned, job, space)
             if learned.locks.place[node] >= 0:
                 play_locked(table, node, board, before, learned.locks, job, space)
+            if job.apart and learned.target.place[node] >= 0:
+                add_apart(table, node, board, before, learned.target, job, space)
 
 
 @part
@@ -161,7 +215,10 @@ def upward(table, chunk, board, learned, job, space):
     before, stop = table.entry_node[table.chunk_entry[chunk]], table.entry_node[table.chunk_entry[chunk + 1]]
     for node in range(stop - 1, before - 1, -1):
         if table.turn[node] == job.seat:
-            decide(table, node, board, before, learned, job, space)
+            if job.learn and learned.target.place[node] >= 0:
+                decide_near(table, node, board, before, learned, job, space)
+            else:
+                decide(table, node, board, before, learned, job, space)
             if learned.locks.place[node] >= 0:
                 decide_locked(table, node, board, before, learned.locks, job, space)
         elif table.turn[node] < FOLD:
@@ -338,7 +395,8 @@ def learn(table, ranges, learned, task, crew):
         for seat in range(2):
             plans = t - 1 if seat == 0 else t  # of the other, which seat 1 sees revised
             decay = ((plans - 1.0) / plans) ** task.gamma if plans > 0 else 0.0
-            walk(table, ranges, learned, SpotJob(seat, True, plans > 0, False, False, grow, decay), crew)
+            job = SpotJob(seat, True, plans > 0, False, False, grow, decay, task.pull[seat], False)
+            walk(table, ranges, learned, job, crew)
 
 
 @part
@@ -366,7 +424,7 @@ def run(table, ranges, learned, task, crew):
     if task.count:
         learn(table, ranges, learned, task, crew)
         return
-    job = SpotJob(task.seat, False, False, True, task.best, 0.0, 0.0)
+    job = SpotJob(task.seat, False, False, True, task.best, 0.0, 0.0, 0.0, task.apart)
     if task.board:
         evaluate_on(table, ranges, learned, task.board, task.above, job, crew)
     else:  # values are in row 0 of the first space

@@ -62,20 +62,23 @@ class SpotRows(NamedTuple):
     """Rows of some nodes that are known before: vectors over hands, in the type of the work.
 
     Of a node with `width` actions there are width + 1 on a board, which begin at base[seat, board] + place[n] *
-    size[seat, board]: probabilities of the actions, 0 for hands that are free, and last, 1 for hands that are free.
+    size[seat, board]: probabilities of the actions, 0 for hands without any, and one more. For locks it is 1 for hands
+    that are free; for a target it is how much the distance of a hand from it counts, 0 for hands without one.
     """
 
     place: np.ndarray  # int64[N]  -1: none
     base: np.ndarray  # int64[2, B]
     rows: np.ndarray
+    apart: np.ndarray  # float64[B]  where a pass leaves the distance from a target
 
 
 class SpotLearned(NamedTuple):
-    """What CFR keeps: codes of 16 bits, or float32 or float64; and what is locked."""
+    """What CFR keeps: codes of 16 bits, or float32 or float64; what is locked; and a target to stay near."""
 
     regret: np.ndarray
     average: np.ndarray
     locks: SpotRows
+    target: SpotRows
 
 
 class SpotSpace(NamedTuple):
@@ -109,6 +112,8 @@ class SpotJob(NamedTuple):
     best: bool  # the seat plays its best response
     grow: float  # what is left of regrets
     decay: float  # and of averages
+    pull: float  # what a distance of 1 from the target costs, where the most that is paid counts as 1
+    apart: bool  # add up the other's distance from the target
 
 
 class SpotTask(NamedTuple):
@@ -122,6 +127,8 @@ class SpotTask(NamedTuple):
     best: bool = False  # the seat plays its best response
     board: int = 0  # whose entries are asked for
     above: int = -1
+    pull: tuple[float, float] = (0.0, 0.0)  # by seat, as of a pass
+    apart: bool = False  # measure how far the other is from the target
 
 
 class SpotCrew(NamedTuple):
