@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     from kibitz.play.agents import agent
     from kibitz.play.conformance import check
     from kibitz.play.matches import match
+    from kibitz.poker.multiway.question import multiway
+    from kibitz.poker.multiway.solving import solve_multiway
+    from kibitz.poker.preflop.question import preflop
+    from kibitz.poker.preflop.solving import solve_preflop
+    from kibitz.poker.preflop.tables import load_preflop, save_preflop
     from kibitz.poker.spots.comparing import compare_spots
     from kibitz.poker.spots.flop_report import flop_report
     from kibitz.poker.spots.nearest import nearest_spot
@@ -81,18 +86,24 @@ __all__ = [
     "info",
     "infoset_values",
     "load",
+    "load_preflop",
     "load_spot",
     "match",
+    "multiway",
     "nash_conv",
     "nearest_spot",
     "partition",
     "phases",
+    "preflop",
     "profile_from",
     "pushfold",
     "read_spot",
+    "save_preflop",
     "save_spot",
     "show",
     "solve",
+    "solve_multiway",
+    "solve_preflop",
     "solve_spot",
     "spot",
     "stitch",
@@ -121,6 +132,11 @@ _NAMES = {
     "kibitz.play.conformance": ("check",),
     "kibitz.play.matches": ("match",),
     "kibitz.poker.spots.flop_report": ("flop_report",),
+    "kibitz.poker.multiway.question": ("multiway",),
+    "kibitz.poker.multiway.solving": ("solve_multiway",),
+    "kibitz.poker.preflop.question": ("preflop",),
+    "kibitz.poker.preflop.solving": ("solve_preflop",),
+    "kibitz.poker.preflop.tables": ("load_preflop", "save_preflop"),
     "kibitz.poker.spots.comparing": ("compare_spots",),
     "kibitz.poker.spots.nearest": ("nearest_spot",),
     "kibitz.poker.spots.reading": ("read_spot", "spot"),

@@ -30,8 +30,19 @@ def who(x):
     return os.getpid(), os.environ.get("KIBITZ_CORES"), os.environ.get("KIBITZ_ON"), platform.node()
 
 
+def which_node(x):
+    """The node of Ray that does a piece, and the GPUs that it may use there."""
+    import ray
+
+    return ray.get_runtime_context().get_node_id(), os.environ.get("CUDA_VISIBLE_DEVICES")
+
+
 def refuse(x):
     raise GameError(f"{x} is refused")
+
+
+def refuse_below(x):
+    return x if x >= -2 else refuse(x)
 
 
 def fail(x):
@@ -61,26 +72,28 @@ def large(n):
     return np.zeros(n, np.uint8)
 
 
-def slow_piece(seconds, piece):
-    """What a piece adds to a table, after a while."""
+def slow_piece(seconds, gate, piece):
+    """What a piece adds to a table, after a while; late ones wait for a gate, if there is one to come."""
     time.sleep(seconds)
+    while gate and piece >= 20 and not Path(gate).exists():
+        time.sleep(0.05)
     return np.arange(100, dtype=np.int64) * (piece + 1)
 
 
-def slow_table(seconds, pieces):
-    """The recipe of a table whose pieces take long."""
+def slow_table(seconds, pieces, gate=""):
+    """The recipe of a table whose pieces take long. gate: a file that has to be there for those from 20 on."""
     from kibitz.cards.tables import NodePieces, Recipe
 
     def make(arrays, lock):
         def fill(piece):
-            return lambda: add(arrays, slow_piece(0.0, piece))
+            return lambda: add(arrays, slow_piece(0.0, gate, piece))
 
         return fill
 
     def add(arrays, answer):
         arrays["total"] += answer
 
-    far = NodePieces(slow_piece, lambda executor: (seconds,), add)
+    far = NodePieces(slow_piece, lambda executor: (seconds, gate), add)
     return Recipe("slow", "a test", 1, {"total": ("<i8", (100,))}, pieces, make, 10.0, sums=True, far=far)
 
 
@@ -97,3 +110,28 @@ def mapped(artefact, seconds):
         elif here and line.startswith(("Rss:", "Pss:")):
             sizes[line[:3]] += int(line.split()[1]) * 1024
     return total, os.getpid(), sizes["Rss"], sizes["Pss"]
+
+
+def row_of(limit, piece):
+    """The row of a table, refused from a limit on."""
+    return np.full(10, piece + 1, np.int32) if piece < limit else refuse(piece)
+
+
+def write_row(arrays, limit, piece):
+    arrays["row"][piece] = row_of(limit, piece)
+    arrays["writer"][piece] = os.getpid()
+
+
+def rows_table(pieces, limit=1000):
+    """The recipe of a table whose rows nodes may write themselves. It is of a second of a core in all."""
+    from kibitz.cards.tables import NodePieces, Recipe
+
+    def add(arrays, answer):
+        arrays["row"][answer[0] - 1] = answer
+
+    def make(arrays, lock):
+        return lambda piece: write_row(arrays, limit, piece)
+
+    arrays = {"odd": ("|u1", (3,)), "row": ("<i4", (pieces, 10)), "writer": ("<i8", (pieces,))}
+    far = NodePieces(row_of, lambda executor: (limit,), add, write=write_row)
+    return Recipe("rows", "a test", 1, arrays, pieces, make, 1.0, far=far)

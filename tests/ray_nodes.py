@@ -30,15 +30,27 @@ def cluster_of(nodes: int = 3, **options: Any) -> Iterator[Any]:
     paths = [str(HERE.parent), str(HERE), os.environ.get("PYTHONPATH", "")]
     os.environ |= {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "RAY_USAGE_STATS_ENABLED": "0"}
     node = {"num_cpus": 1, "object_store_memory": STORE, **options}
-    cluster = Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
+    cluster = started(lambda: Cluster(initialize_head=True, head_node_args={**node, "include_dashboard": False}))
     try:
         for _ in range(nodes - 1):
-            cluster.add_node(**node)
+            started(lambda: cluster.add_node(**node))
         yield cluster
     finally:
         cluster.shutdown()
         os.environ.clear()
         os.environ.update(before)
+
+
+def started(start: Any, times: int = 5) -> Any:
+    """What is started, or started again: Ray gives a node up that is not there after half a minute, as happens on a
+    machine with much else to do."""
+    for left in reversed(range(times)):
+        try:
+            return start()
+        except Exception as error:
+            if not left or "timed out during startup" not in str(error):
+                raise
+    raise AssertionError("unreachable")
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,6 @@ TOGETHER = GpuShape(block=64)
 class SpotsOnCores(OnCores):
     """A queue for `GpuSpotCfr`. threads: 1 with ALONE, 64 with TOGETHER."""
 
-    meeting = frozenset({"down", "last", "up", "lower"})
+    meeting = frozenset({"down", "last", "last_far", "up", "lower"})
     room = "extern __shared__ real room[];", "real* const room = (real*)shared_room;"
     flag = "-O2"

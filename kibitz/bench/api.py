@@ -75,6 +75,7 @@ TWINS: dict[str, str] = {
     "acpc serve": "kibitz.poker.acpc.dealer:Dealer",
     "acpc join": "kibitz.poker.acpc.client:Client",
     "poker spot": "kibitz:solve_spot",
+    "poker preflop": "kibitz:solve_preflop",
     "poker flops": "kibitz:flop_report",
     "poker respond": "kibitz.poker.nolimit.response:local_response",
     "poker sizes": "kibitz.poker.nolimit.sizes:next_size",

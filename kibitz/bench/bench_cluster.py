@@ -13,7 +13,7 @@ import os
 import shutil
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kibitz.bench.bench_base import shared_base
 from kibitz.bench.bench_gpu_boards import made_up_buckets
 from kibitz.bench.bench_gpu_whole import random_strategy
 from kibitz.bench.verdicts import machine
@@ -28,7 +29,7 @@ from kibitz.cards import recipes, tables
 from kibitz.core import store
 from kibitz.core.errors import MissingExtra, SolverError
 from kibitz.core.executor import executing, executor_of
-from kibitz.core.pieces import Apart, Executor, OnPieces, Piece
+from kibitz.core.pieces import Apart, Executor, OnPieces, Piece, size_of
 from kibitz.core.resources import cores
 
 GAME, WHOLE = "poker(file=holdem.limit.2p, ranks={ranks})", "poker(file=holdem.limit.2p)"
@@ -38,6 +39,7 @@ DEALS = 24_000_000
 WIDTHS = (8, 100, 1000, 4000)  # empty pieces that are under way at once
 SENT = 64 << 20  # bytes that nodes fetch
 NODES = (1, 2, 4)
+UNSAVED = 1e9  # seconds: a part of a table is not saved
 PROC = Path("/proc")
 
 
@@ -67,7 +69,7 @@ class Metered:
 
     def __init__(self, inner: Executor) -> None:
         self.inner, self.name, self.elsewhere = inner, inner.name, inner.elsewhere
-        self.jobs = getattr(inner, "jobs", None)
+        self.jobs, self.beside = getattr(inner, "jobs", None), getattr(inner, "beside", False)
         self.pieces = self.bytes_in = self.bytes_out = 0
 
     def map(
@@ -88,19 +90,14 @@ class Metered:
         self.inner.close()
 
 
-def size_of(value: Any) -> int:
-    """Bytes of plain data, about: numbers are eight."""
-    if isinstance(value, np.ndarray):
-        return int(value.nbytes)
-    if isinstance(value, str | bytes):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(size_of(key) + size_of(each) for key, each in value.items())
-    return sum(map(size_of, value)) if isinstance(value, list | tuple) else 8
+def processor_seconds(without: Container[int] = (), proc: Path = PROC) -> float:
+    """Processor time of this process and of all below it, those that have ended included, and some of them not."""
+    spent = _processes_below(proc)
+    return sum(ticks for pid, ticks in spent.items() if pid not in without) / os.sysconf("SC_CLK_TCK")
 
 
-def processor_seconds(proc: Path = PROC) -> float:
-    """Processor time of this process and of all below it, those that have ended included."""
+def _processes_below(proc: Path = PROC) -> dict[int, int]:
+    """This process and all below it: their numbers, and clock ticks."""
     parents, spent = dict[int, int](), dict[int, int]()
     for path in proc.glob("[0-9]*/stat"):
         try:
@@ -113,16 +110,17 @@ def processor_seconds(proc: Path = PROC) -> float:
     while grown:
         more = {pid for pid, parent in parents.items() if parent in below} - below
         below, grown = below | more, bool(more)
-    return sum(spent.get(pid, 0) for pid in below) / os.sysconf("SC_CLK_TCK")
+    return {pid: spent[pid] for pid in below if pid in spent}
 
 
 def timed(executor: Executor, work: ClusterWork) -> Timed:
-    """Do some work once."""
+    """Do some work once. Where it is done here, processes that are there already are of a Ray that waits."""
     meter = Metered(executor)
-    began, all_before, mine_before = time.perf_counter(), processor_seconds(), time.process_time()
+    others = () if executor.elsewhere else set(_processes_below()) - {os.getpid()}
+    began, all_before, mine_before = time.perf_counter(), processor_seconds(others), time.process_time()
     with executing(meter):
         answer = work.do()
-    mine, everything = time.process_time() - mine_before, processor_seconds() - all_before
+    mine, everything = time.process_time() - mine_before, processor_seconds(others) - all_before
     return Timed(time.perf_counter() - began, everything, mine, meter.pieces, meter.bytes_in, meter.bytes_out,
                  hashlib.sha256(answer).hexdigest())  # fmt: skip
 
@@ -134,7 +132,7 @@ def works(quick: bool) -> list[ClusterWork]:
     """A sweep over all boards of a shrunken hold'em, a table of hand strength, and a match."""
     shrunken = GAME.format(ranks=4 if quick else RANKS)
     sweep = sweep_recipe(shrunken)
-    table = recipes.recipe("preflop" if quick else "river")
+    table = table_recipe(quick)
     deals = DEALS // 240 if quick else DEALS
 
     def play() -> bytes:
@@ -151,6 +149,10 @@ def works(quick: bool) -> list[ClusterWork]:
     ]  # fmt: skip
 
 
+def table_recipe(quick: bool) -> tables.Recipe:
+    return recipes.recipe("preflop" if quick else "river")
+
+
 def sweep_recipe(spec: str) -> tables.Recipe:
     """Best responses to random strategies by made-up buckets."""
     from kibitz.games import game
@@ -163,8 +165,9 @@ def sweep_recipe(spec: str) -> tables.Recipe:
 
 
 def _built(recipe: tables.Recipe, kept: bool) -> bytes:
-    """The bytes of a table that is made anew. kept: it stays in the cache, as it is one that commands use."""
-    tables.build(recipe, tell=_silent, anew=True)
+    """The bytes of a table that is made anew. kept: it stays in the cache, as it is one that commands use. No parts are
+    saved: on a machine with much else to do there would be more of them."""
+    tables.build(recipe, tell=_silent, every=UNSAVED, anew=True)
     arrays = tables.whole(recipe)
     assert arrays is not None
     answer = b"".join(arrays[name].tobytes() for name in sorted(arrays))
@@ -216,15 +219,21 @@ def bench_cluster(
         list(pool.map(nothing, [Piece((k,)) for k in range(8 * count)]))
         result["start"]["all"] = time.perf_counter() - began
         keep(f"Ray is ready after {result['start']['all']:.1f} s")
-        for work in listed:
+        for work, small in zip(listed, works(True), strict=True):
+            warm = work if work.name == "table" else small  # tables of other cards have code of their own
+            for executor in (executor_of(f"local:{count}"), pool):
+                timed(executor, warm)
             result["works"][work.name] = _in_turns(work, pool, count, 1 if quick else rounds, say)
             keep(f"{work.name}: done")
+        result["works"]["table"] |= _sent_piece(table_recipe(quick))
         result["dispatch"] = [_dispatch(pool, width, quick) for width in (WIDTHS[:2] if quick else WIDTHS)]
         keep("empty pieces: done")
     finally:
         pool.close()
     result["broadcast"] = [_broadcast(nodes, SENT // (16 if quick else 1)) for nodes in (NODES[:1] if quick else NODES)]
     keep("arrays to nodes: done")
+    result["shared_base"] = shared_base(6) if quick else shared_base()
+    keep("experts with one base: done")
     if not quick:
         result["whole"] = _whole_piece()
         keep("a piece of limit hold'em: done")
@@ -232,32 +241,46 @@ def bench_cluster(
 
 
 def _in_turns(work: ClusterWork, pool: Executor, count: int, rounds: int, say: Callable[[str], None]) -> dict[str, Any]:
-    """One run each that is not counted, for code to be compiled and workers to be warm; then in turns."""
+    """The same here and on Ray, one after the other, several times."""
     runs: dict[str, list[Timed]] = {"local": [], "ray": []}
-    for number in range(rounds + 1):
-        for name in ("local", "ray"):
+    for _ in range(rounds):
+        for name in runs:
             took = timed(executor_of(f"local:{count}") if name == "local" else pool, work)
             runs[name] += [took]
-            which = name if number else f"{name}, first run"
-            say(f"{work.name}, {which}: {took.wall:.1f} s, {took.processor:.1f} s of cores")
+            say(f"{work.name}, {name}: {took.wall:.1f} s, {took.processor:.1f} s of cores")
     if len({each.digest for each in (*runs["local"], *runs["ray"])}) > 1:
         raise SolverError(f"{work.name}: the answers on Ray differ from those of this machine: nothing is reported")
     pieces = runs["ray"][-1]
-    seconds = {name: {field: [getattr(each, field) for each in of[1:]] for field in ("wall", "processor", "driver")}
+    seconds = {name: {field: [getattr(each, field) for each in of] for field in ("wall", "processor", "driver")}
                for name, of in runs.items()}  # fmt: skip
     return {
         "about": work.about, "pieces": pieces.pieces, "bytes_in": pieces.bytes_in, "bytes_out": pieces.bytes_out,
-        "first": {name: of[0].wall for name, of in runs.items()}, **seconds,
+        **seconds,
     }  # fmt: skip
 
 
+def _sent_piece(recipe: tables.Recipe) -> dict[str, Any]:
+    """A piece of a table that another machine answers: its bytes, and seconds of the command to put it in. Workers of
+    this machine write theirs themselves."""
+    far = recipe.far
+    assert far is not None
+    answer = far.work(*far.arguments(executor_of("local")), recipe.pieces // 2)
+    arrays = {name: np.zeros(shape, dtype) for name, (dtype, shape) in recipe.arrays.items()}
+    times = []
+    for _ in range(3):
+        began = time.process_time()
+        far.add(arrays, answer)
+        times.append(time.process_time() - began)
+    return {"sent": size_of(answer), "put": statistics.median(times)}
+
+
 def _dispatch(pool: Any, width: int, quick: bool) -> dict[str, Any]:
-    """Empty pieces, so many under way: seconds of a piece, and of this process for it."""
+    """Empty pieces, a call each, so many under way: seconds of a piece, and of this process for it."""
     count = 500 if quick else max(1000, 2 * width)
-    before, pool.under_way = pool.under_way, width
+    before, (pool.under_way, pool.bundle) = (pool.under_way, pool.bundle), (width, 0.0)
     began, mine = time.perf_counter(), time.process_time()
     answers = sum(1 for _ in pool.map(nothing, [Piece((k,)) for k in range(count)]))
-    pool.under_way = before
+    pool.under_way, pool.bundle = before
     return {"under_way": width, "pieces": answers, "wall": (time.perf_counter() - began) / count,
             "driver": (time.process_time() - mine) / count}  # fmt: skip
 

@@ -239,7 +239,7 @@ def _control(games: list[dict[str, Any]]) -> list[str]:
 
 
 def _traffic(games: list[dict[str, Any]]) -> list[str]:
-    lines = ["| game | rows | shards | merges | to each node | from each shard | seconds to merge | "
+    lines = ["| game | rows | shards | merges | to each node | from each shard | core s to merge | "
              "iterations a second | iterations between merges, at least |", "|---|" + "---:|" * 8]  # fmt: skip
     for game in games:
         pace = game["plain"]["iteration_seconds"]
@@ -256,7 +256,7 @@ def _traffic(games: list[dict[str, Any]]) -> list[str]:
         "are those of plain training on one core. The last column is arithmetic: how many iterations a shard should do "
         f"between two merges so that merges take {100 * OVERHEAD:g}% of the time, if everything passes one link of "
         f"{8 * NETWORK / 1e9:g} Gbit/s, a node a shard: W times the rows, W answers, and the time to merge, "
-        "which was taken while other programs ran. The time in which a shard lays out its rows comes on top. With "
+        "which is processor time of one core. The time in which a shard lays out its rows comes on top. With "
         "fewer iterations training waits for the network; the first table says what more of them cost.",
         "A game has only so many rows, so what travels in a merge does not grow with the length of training. Without "
         f"`--merge-every` a round has {100 * SHARE:g}% of the iterations before it: rounds get longer, and merges take "

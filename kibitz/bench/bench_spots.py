@@ -10,6 +10,7 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -31,7 +32,7 @@ PAGE = DATA.with_suffix(".md")
 TARGET = 0.005  # of the pot
 GOAL, GOAL_THREADS = 2.0, 1.7
 ROUNDS = 3  # of which the median counts
-STEPS, LONG = 10, 2  # iterations that are timed, and in spots that are not solved to the target
+STEPS, LONG = 10, 2  # iterations that are timed, and in spots that take minutes
 TWO, ONE, PEER = "kibitz, 2 threads", "kibitz, 1 thread", "postflop-solver, 2 threads"
 MANY = "22+, A2s+, K5s+, Q8s+, J8s+, T7s+, 96s+, 85s+, 75s+, 64s+, 54s, A5o+, K9o+, QTo+, JTo"
 FEW = "77+, A9s+, KTs+, QTs+, JTs, T9s, 98s, ATo+, KQo"
@@ -54,7 +55,7 @@ class BenchSpot(NamedTuple):
     pot: int
     stack: int
     sizes: str
-    solved: bool = True  # else iterations are timed alone
+    rounds: int = ROUNDS  # how often it is measured; of one that takes minutes one thread has iterations alone
 
 
 SPOTS = (
@@ -67,7 +68,7 @@ SPOTS = (
     BenchSpot("turn, one suit", "Ks 8s 4s 3d", (MANY, MANY), 60, 300, "75%"),
     BenchSpot("flop, narrow ranges", "Ks 8h 4d", (FEW, FEW), 60, 120, "75%"),
     BenchSpot("flop, two suits", "Td 9d 6h", (FEW, MANY), 100, 150, "60%"),
-    BenchSpot("flop, all hands", "Td 9d 6h", ("random", "random"), 200, 900, "60%, allin", False),
+    BenchSpot("flop, all hands", "Td 9d 6h", ("random", "random"), 200, 900, "60%, allin", 1),
 )  # fmt: skip
 QUICK = (SPOTS[2],)
 
@@ -83,8 +84,8 @@ def spot_of(of: BenchSpot) -> Any:
     return Spot(tuple(parse(of.board).tolist()), ranges, of.pot, (of.stack, of.stack), ((sizes, sizes),) * 3)
 
 
-def ours(of: BenchSpot, threads: int, steps: int) -> dict[str, Any]:
-    """Seconds to the target with all that comes before, and of an iteration."""
+def ours(of: BenchSpot, threads: int, steps: int, whole: bool = True) -> dict[str, Any]:
+    """Seconds to the target with all that comes before, and of an iteration; or of that alone."""
     from kibitz.poker.spots.engine import engine_of
     from kibitz.poker.spots.solving import solve_spot
     from kibitz.poker.spots.spot import betting_of
@@ -99,7 +100,7 @@ def ours(of: BenchSpot, threads: int, steps: int) -> dict[str, Any]:
     engine.iterate(1, steps)
     result = {"iteration": (time.perf_counter() - began) / steps, "bytes": engine.state.nbytes, "built": built}
     del engine
-    if of.solved:
+    if whole:
         answer = solve_spot(spot, until=TARGET, threads=threads)
         result |= {"seconds": answer.seconds, "iterations": answer.iterations,
                    "exploitability": answer.exploitability, "value": float(answer.gains.value[0]) + of.pot / 2,
@@ -120,12 +121,10 @@ def theirs(program: str, of: BenchSpot, threads: int, steps: int) -> dict[str, A
                  f"stack={of.stack}", f"bets={sizes}", f"raises={sizes}", f"target={TARGET}"]  # fmt: skip
         timed = _asked([*words, f"iterations={steps}", "fixed=1"], threads)
         result = {"iteration": timed["seconds"] / steps, "bytes": timed["bytes"], "built": timed["build_seconds"]}
-        if of.solved:
-            whole = _asked(words, threads)
-            result |= {"seconds": whole["seconds"] + whole["build_seconds"], "iterations": whole["iterations"],
-                       "exploitability": whole["exploitability"], "value": whole["ev"],
-                       "gap": 2 * whole["exploitability"] * of.pot}  # fmt: skip
-        return result
+        whole = _asked(words, threads)
+        return result | {"seconds": whole["seconds"] + whole["build_seconds"], "iterations": whole["iterations"],
+                         "exploitability": whole["exploitability"], "value": whole["ev"],
+                         "gap": 2 * whole["exploitability"] * of.pot}  # fmt: skip
 
 
 def _asked(words: list[str], threads: int) -> Any:
@@ -136,29 +135,68 @@ def _asked(words: list[str], threads: int) -> Any:
 
 
 def bench_spots(quick: bool, out: str | Path | None, say: Callable[[str], None]) -> dict[str, Any]:
-    """Measure all spots; returns what the JSON file holds."""
+    """Measure all spots; returns what the JSON file holds. Rows of an earlier run on such a machine stay in the file
+    until they are measured again, so that a run which is stopped loses nothing."""
     program = os.environ.get(PROGRAM)
     # Runs alternate, but a neighbour that takes a core from one of two threads slows both down.
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     result: dict[str, Any] = {"machine": machine(), "load": load, "target": TARGET, "rows": []}
+    rows = {} if quick else _earlier(out, result["machine"])
+    if not quick:
+        result["first_use"] = first_use()
+        say(f"first use: {result['first_use']}")
     with on_two_cores():
         for of in QUICK if quick else SPOTS:
-            steps = STEPS if of.solved else LONG
+            long = of.rounds < ROUNDS
+            steps = LONG if long else STEPS
             ways: dict[str, Callable[[], dict[str, Any]]] = {
-                TWO: partial(ours, of, 2, steps), ONE: partial(ours, of, 1, steps)}  # fmt: skip
+                TWO: partial(ours, of, 2, steps), ONE: partial(ours, of, 1, steps, not long)}  # fmt: skip
             if program:
                 ways[PEER] = partial(theirs, program, of, 2, steps)
-            ways[TWO]()  # compiles, and fills caches
+            ours(of, 2, 1, not long)  # compiles, and fills caches
             runs: dict[str, list[dict[str, Any]]] = {name: [] for name in ways}
-            for _ in range(1 if quick or not of.solved else ROUNDS):
+            for _ in range(1 if quick else of.rounds):
                 for name, measure in ways.items():
                     runs[name].append(measure())
             middle = {name: _middle(each) for name, each in runs.items()}
-            result["rows"].append({"spot": of._asdict(), "measured": middle})
-            say(f"{of.name}: {_line(result['rows'][-1])}")
+            rows[of.name] = {"spot": of._asdict(), "measured": middle, "when": time.strftime("%Y-%m-%d %H:%M")}
+            result["rows"] = [rows[each.name] for each in SPOTS if each.name in rows]
+            say(f"{of.name}: {_line(rows[of.name])}")
             if out is not None:
                 store.write_text(out, json.dumps(result, indent=1, allow_nan=False) + "\n")
     return result
+
+
+FIRST = {  # questions of a new user
+    "river": ["--board", "Qs Jh 2h 5c 5d", "--pot", "100", "--stacks", "200", "--ranges", "AA, QJs, T9s, 65s",
+              "KK, AQ, AJs:0.5", "--bets", "50%, allin"],
+    "flop": ["--board", "Td 9d 6h", "--pot", "100", "--stacks", "150", "--ranges", FEW, MANY, "--bets", "60%"],
+}  # fmt: skip
+
+
+def first_use() -> dict[str, dict[str, float]]:
+    """Seconds of `kibitz poker spot` with nothing compiled before, and again with it."""
+    answers = {}
+    for name, words in FIRST.items():
+        with tempfile.TemporaryDirectory() as cache:
+            environment = os.environ | {"KIBITZ_CACHE": cache}
+            times = []
+            for _ in range(2):
+                began = time.perf_counter()
+                subprocess.run([sys.executable, "-m", "kibitz", "poker", "spot", *words], check=True,
+                               capture_output=True, env=environment)  # fmt: skip
+                times.append(time.perf_counter() - began)
+        answers[name] = {"first": times[0], "again": times[1]}
+    return answers
+
+
+def _earlier(out: str | Path | None, place: dict[str, str]) -> dict[str, Any]:
+    """By name, the rows of a file that such a machine wrote with the same versions."""
+    if out is None or not Path(out).exists():
+        return {}
+    known = json.loads(Path(out).read_text(encoding="utf-8"))
+    same = all(known["machine"].get(name) == value for name, value in place.items() if name not in ("date", "system"))
+    return {row["spot"]["name"]: row for row in known["rows"]} if same else {}
 
 
 def _middle(runs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -205,10 +243,21 @@ def spots_markdown(result: dict[str, Any]) -> list[str]:
             "values agree if they differ by no more than what both players can still gain in the one and in the other.",
             ["| spot | kibitz, MB | postflop-solver, MB | kibitz, value | postflop-solver, value | agree |",
              "|---|---:|---:|---:|---:|---|", *sizes]),
+        *_first_section(result.get("first_use")),
         *section("Spots", "Bets and raises have the same sizes on all streets.",
                  ["| spot | board | first player | second player | pot | stack | sizes |",
                   "|---|---|---|---|---:|---:|---|", *spots]),
     ]  # fmt: skip
+
+
+def _first_section(first: dict[str, dict[str, float]] | None) -> list[str]:
+    if not first:
+        return []
+    rows = [f"| {name} | {each['first']:.0f} | {each['again']:.1f} |" for name, each in first.items()]
+    return section("First use", "Seconds of the command `kibitz poker spot` from its start to its answer: with nothing "
+                   "compiled before, and again. The river is the one of [the how-to](howto/spot.md), the flop is "
+                   "\"flop, two suits\" with one bet size.",
+                   ["| question | first use, s | again, s |", "|---|---:|---:|", *rows])  # fmt: skip
 
 
 def _seconds(of: dict[str, Any] | None) -> str:
@@ -240,4 +289,6 @@ def page() -> str:
             else f"When the run began, {load:.1f} processes wanted its cores.")  # fmt: skip
     place = f"Machine: {of['processor']} ({of['architecture']}), {of['cores']} cores, {of['system']}"
     versions = f"kibitz {of['kibitz']}, Numba {of['numba']}; {of['date']}"
+    times = sorted({row["when"] for row in result["rows"] if "when" in row})
+    busy += f" Rows were measured from {times[0]} to {times[-1]}." if times else ""
     return "\n".join([HEAD, f"{place}; {versions}. {busy}", "", *spots_markdown(result)])

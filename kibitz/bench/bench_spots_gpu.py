@@ -184,13 +184,13 @@ def tuned(of: BenchSpot, say: Callable[[str], None]) -> list[dict[str, Any]]:
 
     layout, rows = layout_of(of), []
     for pair in (2, 1, 4):
-        for block, per_sm in ((640, 1536), (640, 1024), (640, 2048), (320, 1024), (1024, 1536)):
-            state = GpuSpotCfr(layout, shape=GpuShape(pair=pair, block=block, per_sm=per_sm))
+        for block, blocks in ((576, 2), (320, 3), (1024, 1), (288, 5), (384, 2)):
+            state = GpuSpotCfr(layout, shape=GpuShape(pair=pair, block=block, blocks=blocks))
             state.iterate(0, 2)
             began = time.perf_counter()
             state.iterate(2, STEPS)
             each = (time.perf_counter() - began) / STEPS
-            rows.append({"pair": pair, "block": block, "per_sm": per_sm, "iteration": each,
+            rows.append({"pair": pair, "block": block, "blocks": blocks, "iteration": each,
                          "threads": [some.threads for some in state.classes]})  # fmt: skip
             say(f"tune: {rows[-1]}")
             del state

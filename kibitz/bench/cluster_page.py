@@ -11,7 +11,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from kibitz.cards.tables import EVERY
 from kibitz.report.tables import section
 
 PAGE = Path(__file__).parents[2] / "docs" / "cluster.md"
@@ -74,7 +73,8 @@ def costs_of(result: dict[str, Any]) -> list[PieceCosts]:
     listed = []
     for name, work in result["works"].items():
         pieces, driver = work["pieces"], median(work["ray"]["driver"])
-        listed.append(PieceCosts(name, pieces, (median(work["ray"]["processor"]) - driver) / pieces, driver / pieces))
+        seconds = (median(work["ray"]["processor"]) - driver) / pieces
+        listed.append(PieceCosts(name, pieces, seconds, driver / pieces + work.get("put", 0.0)))
     if "whole" in result:
         whole = result["whole"]
         seconds = whole["seconds"] * whole["boards"] / whole["boards_timed"] / whole["pieces"]
@@ -97,7 +97,7 @@ ABOUT = {
 
 def cluster_markdown(result: dict[str, Any]) -> list[str]:
     """All sections."""
-    return [*_overhead(result), *_costs(result), *_saturation(result), *_rent(result)]
+    return [*_overhead(result), *_costs(result), *_memory(result), *_saturation(result), *_rent(result)]
 
 
 def _overhead(result: dict[str, Any]) -> list[str]:
@@ -111,10 +111,10 @@ def _overhead(result: dict[str, Any]) -> list[str]:
     works = "; ".join(f"{name}: {work['about']}" for name, work in result["works"].items())
     return section(
         "Overhead",
-        f"{works}. Medians of {result['rounds']} runs each on {count} cores, in turns, after one run that is not "
+        f"{works}. Medians of {result['rounds']} runs each on {count} cores, in turns, after a run that is not "
         f"counted; all answers were the same to the byte. Local runs had {100 * share_of(result):.0f}% of these cores, "
         "other programs the rest: the less it is, the more seconds vary, and core seconds, of the command and all its "
-        "processes with Ray's own, are the better measure.",
+        "processes, on Ray with Ray's own, are the better measure.",
         ["| work | s, local | s, Ray | | core s, local | core s, Ray | |", "|---|" + "---:|" * 6, *rows],
         f"Start-up: the first piece is answered {start['first']:.1f} s after the command asks for Ray, and "
         f"{start['all']:.1f} s after it all {count} workers have answered. The first work of a kind then loads "
@@ -127,16 +127,35 @@ def _costs(result: dict[str, Any]) -> list[str]:
     for of in costs_of(result):
         work = result["works"].get(of.name)
         size = "| - | - |" if work is None else (
-            f"| {work['bytes_in'] / of.pieces:,.0f} | {work['bytes_out'] / of.pieces:,.0f} |")  # fmt: skip
+            f"| {work['bytes_in'] / of.pieces:,.0f} | {work.get('sent', work['bytes_out'] / of.pieces):,.0f} |"
+        )  # fmt: skip
         name = ABOUT.get(of.name, of.name)
         rows.append(f"| {name} | {of.pieces:,} | {of.seconds:.3f} {size} {1e3 * of.driver:.2f} |")
     return section(
         "What a piece costs",
         "Seconds of a core on a node; bytes of its arguments and of its answer; milliseconds of the command, which "
-        f"sends it and adds its answer up; of a table and a sweep it also saves what is done every {EVERY:.0f} s. "
-        "Limit hold'em is worked out from one of its flops, by the number of boards.",
+        "sends it and adds its answer up, and saves a table or a sweep in the end. Short pieces are sent together, as "
+        "many as take a second. Workers of this machine write a table into the memory of the command; the figures here "
+        "are for other machines, whose answers are sent. Limit hold'em is worked out from one of its flops, by the "
+        "number of boards.",
         ["| work | pieces | core s | bytes in | bytes out | command ms |", "|---|---:|---:|---:|---:|---:|", *rows],
     )
+
+
+def _memory(result: dict[str, Any]) -> list[str]:
+    base = result.get("shared_base")
+    if base is None:
+        return []
+    size, seen, share, whole = (f"{each / 1e6:,.1f}" for each in (
+        base["base"], sum(base["seen"]), sum(base["share"]), sum(base["worker"]) / base["workers"]))  # fmt: skip
+    return section(
+        "Memory of a node",
+        f"{base['workers']} experts of {base['game']} on one node, each in a worker of its own, over one saved base. "
+        "What all workers together have in memory of the base is its size once: a page that eight of them see counts "
+        "an eighth for each (Pss in /proc). The last column is the memory of a worker, its own and its share.",
+        ["| workers | MB of the base | MB that workers see, added up | MB in memory | MB of a worker |",
+         "|---:|---:|---:|---:|---:|", f"| {base['workers']} | {size} | {seen} | {share} | {whole} |"],
+    )  # fmt: skip
 
 
 def _saturation(result: dict[str, Any]) -> list[str]:
@@ -156,7 +175,7 @@ def _saturation(result: dict[str, Any]) -> list[str]:
         rows.append(f"| {ABOUT.get(of.name, of.name)} | {of.seconds / of.driver:,.0f} | {cells} |")
     return section(
         "To a thousand nodes",
-        "Empty pieces, by how many are under way:",
+        "Empty pieces, each sent alone, by how many are under way:",
         ["| under way | pieces/s | command ms a piece |", "|---:|---:|---:|", *empty],
         "An array from the first node to others, which here are processes of one machine, so that no network is in it:",
         ["| nodes | MB | s until all have it | MB/s together |", "|---:|---:|---:|---:|", *sent],

@@ -19,7 +19,17 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from kibitz.bench import api, bench_gpu, bench_shards, bench_spots, cluster_page, index, opponents_page, readme
+from kibitz.bench import (
+    api,
+    bench_gpu,
+    bench_shards,
+    bench_spots,
+    bench_spots_gpu,
+    cluster_page,
+    index,
+    opponents_page,
+    readme,
+)
 from kibitz.bench import page as results_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
@@ -116,7 +126,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m kibitz.bench.docs [--check]", file=sys.stderr)
         return 2
     code = 0
-    own = (bench_gpu, bench_shards, bench_spots, cluster_page, opponents_page)
+    own = (bench_gpu, bench_shards, bench_spots, bench_spots_gpu, cluster_page, opponents_page)
     measured = ((each.PAGE, each.page()) for each in own)
     written = ((PAGE, page()), (API, api.page()), (readme.PAGE, readme.page()), *measured)
     for path, text in (*written, *results_page.pages(PAGE.parent), *index.pages(PAGE.parent)):

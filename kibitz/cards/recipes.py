@@ -27,8 +27,8 @@ BINS = 50
 MOST_BINS = 990
 STREETS = {"preflop": 2, "flop": 5, "turn": 6, "river": 7}  # cards seen
 WHEN = {"preflop": "before the flop", "flop": "on the flop", "turn": "on the turn", "river": "on the river"}
-# Boards in a piece, so that one takes a fraction of a second: by cards seen. Before the flop, boards of five are cut.
-SLICE = {2: 4096, 5: 16, 6: 128, 7: 1024}
+# Boards in a piece, so that one takes most of a second: by cards seen. Before the flop, boards of five are cut.
+SLICE = {2: 4096, 5: 32, 6: 512, 7: 4096}
 COPIES, ROOM = 3, 60 << 20  # of a piece's answer while it is sent; bytes of boards, their weights and what they need
 TRIPLES = 512  # boards in a piece of the table of three hands, which has larger ones
 
@@ -192,7 +192,7 @@ def _on_nodes(name: str, seen: int = 2) -> NodePieces:
         width = sum(np.dtype(dtype).itemsize * int(np.prod(shape[1:])) for dtype, shape in recipe(name).arrays.values())
         return COPIES * SLICE[seen] * comb(54 - seen, 2) * (8 + width) + ROOM
 
-    return NodePieces(rows_of_piece, lambda executor: (name,), _put, memory)
+    return NodePieces(rows_of_piece, lambda executor: (name,), _put, memory, write=write_piece)
 
 
 def sums_of_piece(name: str, piece: int) -> Arrays:
@@ -219,6 +219,11 @@ def rows_of_piece(name: str, piece: int) -> tuple[NDArray[np.uint64], Arrays]:
     return rows, arrays
 
 
+def write_piece(arrays: Arrays, name: str, piece: int) -> None:
+    """The rows of a table that a piece writes, in their places."""
+    recipe(name).make(arrays, threading.Lock())(piece)
+
+
 def _add(arrays: Arrays, sums: Any) -> None:
     for name, array in arrays.items():
         array += sums[name]
@@ -226,6 +231,7 @@ def _add(arrays: Arrays, sums: Any) -> None:
 
 def _put(arrays: Arrays, answer: Any) -> None:
     rows, values = answer
+    rows = rows.view(np.int64)  # NumPy would make a copy of others, piece by piece
     for name, array in arrays.items():
         array[rows] = values[name]
 

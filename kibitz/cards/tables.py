@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core import store
+from kibitz.core.common_arrays import CommonArrays, NamedMemory, can_be_common, opened_memory
 from kibitz.core.errors import ArtefactError
 from kibitz.core.executor import current
 from kibitz.core.pieces import Executor, Piece
@@ -62,6 +63,9 @@ class NodePieces:
     add: Callable[[Arrays, Any], None]  # put an answer into the table
     memory: Callable[[], int] = int  # bytes of a piece, at most, about: it is not begun where they are not free
     gpus: int = 0
+    # write(arrays, *arguments, piece): puts a piece into the table, where a node sees the memory of the table. Done
+    # again, it writes the same.
+    write: Callable[..., None] | None = None
 
 
 @dataclass(frozen=True)
@@ -188,8 +192,13 @@ def build(
             _remove(_part_of(path))  # of a table that was to be made anew, and is there
             return False
         check_room(recipe)
-        arrays, done, spent = _begun(recipe)
-        spent = _fill(recipe, arrays, done, threads or cores(), tell, every, spent)
+        common = _common(recipe)
+        try:
+            arrays, done, spent = _begun(recipe, common)
+            spent = _fill(recipe, arrays, done, threads or cores(), tell, every, spent, common)
+        finally:
+            if common is not None:
+                common.close()
         if not good:
             _remove(path)  # damaged, of another version, or not there; a good one is replaced at one moment
         by = {"by": recipe.by} if recipe.by else {}
@@ -273,22 +282,34 @@ def check_room(recipe: Recipe) -> None:
         )
 
 
-def _begun(recipe: Recipe) -> tuple[Arrays, NDArray[np.bool_], float]:
+def _common(recipe: Recipe) -> CommonArrays | None:
+    """Memory for a table that other processes of this machine write to; None: they do not."""
+    beside = getattr(current(), "beside", False) and recipe.far is not None and recipe.far.write is not None
+    return CommonArrays(recipe.arrays) if beside and can_be_common() else None
+
+
+def _begun(recipe: Recipe, common: CommonArrays | None = None) -> tuple[Arrays, NDArray[np.bool_], float]:
     """The arrays of a table that was begun, which pieces are done, and the seconds that they took; empty ones if there
-    is nothing to continue."""
+    is nothing to continue. common: where the arrays are to lie."""
     with contextlib.suppress(ArtefactError):
-        part = store.load(_part_of(home() / recipe.name), PART)
+        part = store.load(_part_of(home() / recipe.name), PART, mmap=common is not None)
         done = part.arrays.pop("done", np.zeros(0, np.bool_))
         if recipe.fits(part.arrays, part.meta) and done.dtype == np.bool_ and done.shape == (recipe.pieces,):
             spent = part.meta.get("seconds", 0.0)
-            return part.arrays, done, float(spent) if isinstance(spent, int | float) else 0.0
+            arrays = part.arrays
+            if common is not None:
+                for name, array in common.arrays.items():
+                    array[...] = part.arrays[name]
+                arrays = common.arrays
+            return arrays, done.copy(), float(spent) if isinstance(spent, int | float) else 0.0
     _remove(_part_of(home() / recipe.name))
-    arrays = {name: np.zeros(shape, dtype) for name, (dtype, shape) in recipe.arrays.items()}
-    return arrays, np.zeros(recipe.pieces, np.bool_), 0.0
+    zeros = {name: np.zeros(shape, dtype) for name, (dtype, shape) in recipe.arrays.items()} if common is None else {}
+    return zeros if common is None else common.arrays, np.zeros(recipe.pieces, np.bool_), 0.0
 
 
 def _fill(
-    recipe: Recipe, arrays: Arrays, done: NDArray[np.bool_], threads: int, tell: Tell, every: float, spent: float
+    recipe: Recipe, arrays: Arrays, done: NDArray[np.bool_], threads: int, tell: Tell, every: float, spent: float,
+    common: CommonArrays | None = None,
 ) -> float:  # fmt: skip
     """Work out all pieces that are not done; returns the seconds of all, those of earlier runs included."""
     lock, began, executor = threading.Lock(), time.perf_counter() - spent, current()
@@ -301,8 +322,9 @@ def _fill(
 
     while not done.all():
         if elsewhere:
-            answers = _from_nodes(recipe, arrays, done, executor)
-            stopped = _wave(recipe, piece, done, 1, tell, lock, math.inf, (every, save), answers)
+            answers = _from_nodes(recipe, arrays, done, executor, common, every)
+            saves = (every, save) if common is None else None  # others write meanwhile
+            stopped = _wave(recipe, piece, done, 1, tell, lock, math.inf, saves, answers)
         else:
             until = math.inf if recipe.sums else time.monotonic() + every
             stopped = _wave(recipe, piece, done, threads, tell, lock, until, (every, save) if recipe.sums else None)
@@ -319,16 +341,30 @@ def _nothing(piece: int) -> None:
 
 
 def _from_nodes(
-    recipe: Recipe, arrays: Arrays, done: NDArray[np.bool_], executor: Executor
-) -> Generator[tuple[int, Callable[[], None]], None, None]:
-    """(piece, what puts it into the table) as nodes answer."""
+    recipe: Recipe, arrays: Arrays, done: NDArray[np.bool_], executor: Executor, common: CommonArrays | None,
+    every: float,
+) -> Generator[tuple[int, Callable[[], None]], None, None]:  # fmt: skip
+    """(piece, what puts it into the table) as nodes answer. Those that write to common arrays do as much as they do in
+    `every` seconds, about."""
     far, left = recipe.far, np.flatnonzero(~done).tolist()
     assert far is not None
-    same = far.arguments(executor)
+    work, same = far.work, far.arguments(executor)
+    if common is not None:
+        work, same = written, (common.name, far.write, *same)
+        left = left[: max(1, int(min(len(left), every * cores() * recipe.pieces / max(recipe.work, 1e-3))))]
     memory = far.memory()
     pieces = [Piece((*same, k), memory=memory, gpus=far.gpus) for k in left]
-    for number, answer in executor.map(far.work, pieces):
-        yield left[number], partial(far.add, arrays, answer)
+    for number, answer in executor.map(work, pieces):
+        yield left[number], partial(far.add, arrays, answer) if common is None else _added
+
+
+def written(name: NamedMemory, write: Callable[..., None], *arguments: Any) -> None:
+    """A piece that another process of this machine puts into a table."""
+    write(opened_memory(name), *arguments)
+
+
+def _added() -> None:
+    """Pieces that are in the table already."""
 
 
 def _wave(

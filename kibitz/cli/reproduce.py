@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BY_STAGES = (("gibson2011", "2"), ("gibson2011", "why"), ("gibson2011", "champions"), ("waugh2009", "3"))
 EXPERIMENTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
-PART_HELP = f"sandholm: {EXPERIMENTS}; auto-stitching: two-players, three-players. Default: all."
+PART_HELP = f"sandholm: {EXPERIMENTS}; auto-stitching: two-players, three-players, rhode-island. Default: all."
 ITERATIONS_HELP = (
     "Iterations for every game. Default: three players, 1000; le2021, 100,000 of MCCFR; limit hold'em, 8,000 sampled "
     "boards (gibson2011) or 4,000 (waugh2009)."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibitz.cli.common import Json, check_artefact, check_file, print_json, print_table
+from kibitz.cli.multiway import solve_three, third_range
 from kibitz.cli.options import Iterations, Seconds, SpotDevice, Threads, argument, flag, option
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import GameError
@@ -33,7 +34,8 @@ def spot(
     file: Annotated[Path | None, argument("[FILE]", FILE_HELP)] = None,
     board: Annotated[str | None, option("--board", "CARDS", "Three to five cards: 'Qs Jh 2h'.")] = None,
     ranges: Annotated[
-        tuple[str, str] | None, option("--ranges", "OOP IP", "Two ranges: out of position, in position.")
+        tuple[str, str] | None,
+        option("--ranges", "OOP IP", "Two ranges: out of position, in position. Three for three players.")
     ] = None,
     pot: Annotated[str | None, option("--pot", "CHIPS", "Chips in the middle.")] = None,
     stacks: Annotated[str | None, option("--stacks", "A,B,C", "Chips behind: one number, or one for each.")] = None,
@@ -85,6 +87,7 @@ def spot(
     Player OOP is out of position and acts first; player IP is in position. The command prints what both win, and what
     the player to act does with each class of hands. Sizes are shares of the pot (33%), chips (40c), multiples of the
     bet that is raised (2.5x), geometric (e, 2e) or allin. A line (--at) leads to another decision, cards included.
+    With three ranges a spot of three players is trained by sampling, for --seconds.
     With --prizes payoffs are values of stacks by the Independent Chip Model.
 
     \b
@@ -96,6 +99,8 @@ def spot(
       kibitz poker spot --board 'Qs Jh 2h 5c 5d' --pot 100 --stacks 200 \\
           --ranges 'AA, QJs, T9s, 65s' 'KK, AQ' --lock 'check: check = 100%' \\
           --without allin
+      kibitz poker spot --board 'Qs Jh 2h 5c 5d' --pot 90 --stacks 200,100,150 \\
+          --ranges 'AA, QJs, T9s' 'KK, AQ' 'QQ, KJs' --bets 50% --seconds 5
       kibitz poker spot --board 'Qs Jh 2h' --pot 100 --stacks 400 \\
           --ranges 'top 20%' 'top 30%' --bets '33%; river: allin' --estimate
     """
@@ -112,6 +117,13 @@ def spot(
                "add_allin": add_allin, "max_raises": max_raises, "chip": chip,
                "prizes": prizes, "others": others}  # fmt: skip
     options = {name: value for name, value in options.items() if value is not None}
+    if ranges is not None and (third := third_range(file)) is not None:
+        only = {"target": target, "lock": lock, "compare": compare, "without": without, "save": save,
+                "device": None if device == "cpu" else device}  # fmt: skip
+        solve_three({**options, "ranges": (*ranges, third)},
+                    {"iterations": iterations, "seconds": seconds, "threads": threads}, only, at, detail, csv, estimate,
+                    json)  # fmt: skip
+        return
     limits: dict[str, Any] = {"until": None if target is None else share_of("--target", target)}
     limits |= {"iterations": iterations, "seconds": seconds, "threads": threads, "device": device}
     rivals: list[tuple[str, SpotSolution]] = [] if compare is None else [(str(compare), _loaded(compare, {}))]

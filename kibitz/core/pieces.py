@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
+import numpy as np
+
 from kibitz.core.artefacts import SharedArtefact
 from kibitz.core.progress import Shown
 
@@ -81,3 +83,14 @@ class Remaining:
 def by_cost(pieces: Sequence[Piece]) -> list[int]:
     """Numbers of pieces, those that cost most first: what is begun last should be short."""
     return sorted(range(len(pieces)), key=lambda k: -pieces[k].cost)
+
+
+def size_of(value: Any) -> int:
+    """Bytes of plain data, about: numbers are eight."""
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(size_of(key) + size_of(each) for key, each in value.items())
+    return sum(map(size_of, value)) if isinstance(value, list | tuple) else 8

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import os
 import platform
 import socket
@@ -27,16 +28,20 @@ import numpy as np
 import kibitz
 from kibitz.core.artefacts import Absent, Files, SharedArtefact, brought_by, files_of, shared_artefact
 from kibitz.core.errors import KibitzError, MissingExtra, SolverError
-from kibitz.core.pieces import Apart, OnPieces, Piece, Remaining, by_cost
+from kibitz.core.pieces import Apart, OnPieces, Piece, Remaining, by_cost, size_of
 from kibitz.core.progress import stay_silent
 from kibitz.core.resources import CORES, ON, cores
 
 RETRIES = 20  # times that a piece is done again because its worker or node was lost
-AHEAD = 2  # pieces that are begun or wait, for each core of the cluster
+AHEAD = 2  # calls that are begun or wait, for each core of the cluster
+BUNDLE = 1.0  # seconds of work in a call: one takes some milliseconds of Ray's processes, however short its pieces are
+ANSWERS = 8 << 20  # bytes of answers in a call, about: more of them are not kept in memory to be sent together
 PATIENCE = 10.0  # seconds for a cluster to answer
 POLL = 2.0  # seconds between looks at how many cores the cluster has
 MANY = 64  # pieces under way: with more, all that are ready are taken at one look, as a look goes through all of them
 PAUSE = 0.05  # seconds at most between looks at many
+# What Ray's processes would write down all the time for a dashboard, which a Ray of our own does not have.
+UNREAD = ("RAY_task_events_report_interval_ms", "RAY_enable_metrics_collection", "RAY_event_stats")
 LIBRARIES = ("numpy", "numba", "scipy")
 DONE, REFUSED, FAILED, ABSENT, OTHER = "done", "refused", "failed", "absent", "other version"
 
@@ -53,17 +58,29 @@ def version() -> str:
 
 
 def work_out(
-    asked: str, share: int, files: dict[str, list[Any]], function: Callable[..., Any], arguments: tuple[Any, ...],
+    asked: str, share: int, files: dict[str, list[Any]], function: Callable[..., Any], bundle: list[tuple[Any, ...]],
     *shared: Any,
-) -> tuple[Any, ...]:  # fmt: skip
-    """A piece, on a node. What it answers is plain: (DONE, answer), or why there is none, with the node's name."""
-    node = platform.node()
+) -> tuple[float, list[tuple[Any, ...]]]:  # fmt: skip
+    """Pieces, on a node: the seconds that they took, and a reply each. What is not done within BUNDLE, or after
+    one without an answer, has no reply."""
     if version() != asked:
-        return OTHER, node, version()
+        return 0.0, [(OTHER, platform.node(), version())]
     os.environ.pop(ON, None)  # a piece does its own work
     stay_silent()
     os.environ[CORES] = str(share)
     brought_by(lambda sha256: _fetched(files.get(sha256)))
+    began, size, replies = time.monotonic(), 0, list[tuple[Any, ...]]()
+    for arguments in bundle:
+        replies.append(_worked_out(function, shared, arguments))
+        size += size_of(replies[-1])
+        if replies[-1][0] != DONE or size > ANSWERS or time.monotonic() > began + BUNDLE:
+            break
+    return time.monotonic() - began, replies
+
+
+def _worked_out(function: Callable[..., Any], shared: tuple[Any, ...], arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a piece answers is plain: (DONE, answer), or why there is none, with the node's name."""
+    node = platform.node()
     try:
         return DONE, function(*shared, *map(_own, arguments))
     except Absent as absent:
@@ -94,7 +111,8 @@ class RayPool:
     """A Ray cluster; "ray": one of this machine, for as long as this object is open."""
 
     elsewhere = True
-    under_way: int | None = None  # pieces at once; None: by the cores of the cluster
+    under_way: int | None = None  # calls at once; None: by the cores of the cluster
+    bundle = BUNDLE  # seconds of work that are sent in a call; 0: a piece in each
 
     def __init__(self, on: str) -> None:
         try:
@@ -102,6 +120,7 @@ class RayPool:
         except ImportError:
             raise MissingExtra(f"--on {on} needs Ray: pip install 'kibitz[ray]'") from None
         self.name, self._ray = on, ray
+        self.beside = on == "ray"  # all pieces are done on this machine, by other processes
         self._paths: dict[str, str] = {}  # of artefacts, by sha256
         self._sent: dict[str, list[Any]] = {}  # what nodes have asked for: sha256 -> [reference to its files]
         self._mine = not ray.is_initialized()
@@ -117,6 +136,8 @@ class RayPool:
         # A Ray of our own tells nobody of itself; its lines are for those who look into Ray's logs.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        for setting in UNREAD if on == "ray" else ():
+            os.environ.setdefault(setting, "0")
         logging.getLogger("ray").setLevel(logging.ERROR)
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
         try:
@@ -165,42 +186,57 @@ class RayPool:
         self._begin(self.name)
         self._check_room(pieces)
         left = Remaining([piece.cost for piece in pieces], function.__name__, self.name)
-        waiting = dict[Any, int]()
+        waiting = dict[Any, list[int]]()
         queue = by_cost(pieces)[::-1]  # the next one last
+        each = math.inf  # seconds that a piece takes, of those that came last
         with self._said():
             sent = tuple(self._ray.put(value) for value in shared)
             most, looked = self._width(), time.monotonic()
             try:
                 while queue or waiting:
                     while queue and len(waiting) < most:
-                        k = queue.pop()
-                        waiting[self._submit(function, pieces[k], sent)] = k
+                        numbers = self._bundled(queue, pieces, each, most)
+                        waiting[self._submit(function, [pieces[k] for k in numbers], sent)] = numbers
                     ready = self._ready(list(waiting))
                     if time.monotonic() > looked + POLL:  # nodes come and go
                         most, looked = self._width(), time.monotonic()
                     for reference in ready:
-                        reply, k = self._ray.get(reference), waiting.pop(reference)
-                        if reply[0] == ABSENT:
-                            self._send(reply[1])
-                            queue.append(k)
-                            continue
-                        answer = self._answer(reply)
-                        told = left.add(k)
-                        yield k, answer
-                        if on_progress is not None:
-                            on_progress(*told)
+                        (seconds, replies), numbers = self._ray.get(reference), waiting.pop(reference)
+                        each = seconds / len(replies)
+                        queue += numbers[len(replies) :][::-1]
+                        for k, reply in zip(numbers, replies, strict=False):
+                            if reply[0] == ABSENT:
+                                self._send(reply[1])
+                                queue.append(k)
+                                continue
+                            answer = self._answer(reply)
+                            told = left.add(k)
+                            yield k, answer
+                            if on_progress is not None:
+                                on_progress(*told)
             finally:
                 left.end()
                 for reference in waiting:
                     self._ray.cancel(reference, force=True)
 
-    def _submit(self, function: Callable[..., Any], piece: Piece, shared: tuple[Any, ...]) -> Any:
-        need = piece.cores, piece.memory, piece.gpus
+    def _bundled(self, queue: list[int], pieces: Sequence[Piece], each: float, most: int) -> list[int]:
+        """Numbers of pieces for one call, taken from the queue: as many as take `bundle` seconds, and not so many that
+        others have nothing to do in the end."""
+        size = max(1, min(len(queue) // (2 * most), int(self.bundle / max(each, 1e-6))))
+        numbers = [queue.pop()]
+        while queue and len(numbers) < size and _needs(pieces[queue[-1]]) == _needs(pieces[numbers[0]]):
+            numbers.append(queue.pop())
+        return numbers
+
+    def _submit(self, function: Callable[..., Any], bundle: list[Piece], shared: tuple[Any, ...]) -> Any:
+        piece = bundle[0]
+        need = _needs(piece)
         if need not in self._remotes:  # making one takes longer than a call of it
             memory = {"memory": piece.memory} if piece.memory else {}
             options = {"num_cpus": piece.cores, "num_gpus": piece.gpus, "max_retries": RETRIES, **memory}
             self._remotes[need] = self._remote.options(**options)
-        return self._remotes[need].remote(version(), piece.cores, self._sent, function, piece.arguments, *shared)
+        arguments = [each.arguments for each in bundle]
+        return self._remotes[need].remote(version(), piece.cores, self._sent, function, arguments, *shared)
 
     def _ready(self, references: list[Any]) -> list[Any]:
         """Some of the pieces that are done; none if that takes long. Of many, those that come within a moment too: at
@@ -238,7 +274,7 @@ class RayPool:
     def _check_room(self, pieces: Sequence[Piece]) -> None:
         """Refuse pieces that no node has the cores, the memory or the GPUs for: Ray would wait for such a node."""
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
-        for need in {(piece.cores, piece.memory, piece.gpus) for piece in pieces}:
+        for need in set(map(_needs, pieces)):
             if any(all(node.get(name, 0) >= n for name, n in zip(("CPU", "memory", "GPU"), need, strict=True))
                    for node in nodes):  # fmt: skip
                 continue
@@ -281,6 +317,10 @@ def _answers(on: str) -> None:
 
 def _unheard(*lines: Any, **options: Any) -> None:
     """Lines that nobody reads."""
+
+
+def _needs(piece: Piece) -> tuple[int, int, float]:
+    return piece.cores, piece.memory, piece.gpus
 
 
 def _need(count: float, memory: float, gpus: float) -> str:

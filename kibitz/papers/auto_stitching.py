@@ -11,15 +11,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from kibitz.papers import auto_stitching_rhode_page
 from kibitz.papers import auto_stitching_runs as leduc
 from kibitz.papers.auto_stitching_runs import HAND, OF_BASE
-from kibitz.papers.claims import OURS, START, Claim, Comparison
+from kibitz.papers.claims import OURS, START, Claim, Comparison, sign_test
 from kibitz.papers.experiment import Experiment, Page, PaperPlan, of_parts
 from kibitz.papers.gibson2011_runs import BASE
 from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import FigurePoints, PointGroup, Scatter, Sheet, Spread, dot
 
-TITLE = "Automatic stitching against hand-made partitions: Leduc"
+TITLE = "Automatic stitching against hand-made partitions"
 SOURCE = OURS
 AUTO = "automatic"
 ENOUGH = 0.8  # of a predicted gain
@@ -74,14 +75,6 @@ def results(players: int, size: dict[str, int], seeds: Sequence[Mapping[str, Any
         return {name: Spread(tuple(1000.0 * seed[what][name] for seed in seeds)) for name in seeds[0][what]}
 
     return AutoResults(players, size, spreads("exploitability"), spreads("earnings"), [s["searches"] for s in seeds])
-
-
-def sign_test(differences: Sequence[float]) -> float:
-    """The two-sided p-value: how often fair coins fall as unequally as the signs do. Ties are left out."""
-    from scipy.stats import binomtest
-
-    positive, negative = sum(d > 0.0 for d in differences), sum(d < 0.0 for d in differences)
-    return float(binomtest(positive, positive + negative).pvalue) if positive + negative else 1.0
 
 
 def claims(r: AutoResults) -> Iterator[Claim]:
@@ -220,7 +213,9 @@ def _part(players: int) -> Experiment[AutoResults]:
     )  # fmt: skip
 
 
-_BOTH = of_parts("auto-stitching", TITLE, PLAN, QUICK, {PARTS[n]: _part(n) for n in WORDS}, START)
+_PARTS: dict[str, Experiment[Any]] = {PARTS[n]: _part(n) for n in WORDS}
+_PARTS["rhode-island"] = auto_stitching_rhode_page.PART
+_BOTH = of_parts("auto-stitching", TITLE, PLAN, QUICK, _PARTS, START)
 
 
 def _page(plan: PaperPlan, results: dict[str, Any], claims: Sequence[Claim]) -> Page:

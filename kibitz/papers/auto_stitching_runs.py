@@ -98,7 +98,7 @@ def one_seed(players: int, until: float, iterations: int, quick: bool, seed: int
     return {
         "exploitability": {name: exploitability(game.tree, profile) for name, profile in strategies.items()},
         "earnings": earnings(game, strategies, rivals),
-        "searches": {f"{limit}": _search_data(auto) for limit, auto in searches.items()},
+        "searches": {f"{limit}": search_data(auto) for limit, auto in searches.items()},
         "gap": maker.gap, "games": maker.games,
     }  # fmt: skip
 
@@ -123,7 +123,7 @@ def earnings(
     }  # fmt: skip
 
 
-def _search_data(auto: Auto) -> dict[str, Any]:
+def search_data(auto: Auto) -> dict[str, Any]:
     """What the page says of a search."""
     assert auto.loss is not None
     return {

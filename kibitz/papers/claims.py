@@ -339,3 +339,11 @@ def _counted(claims: Sequence[Claim]) -> str:
     verbs = {HOLDS: ("holds", "hold"), FAILS: ("fails", "fail"), UNDECIDED: ("is undecided", "are undecided")}
     parts = [f"{tally[verdict]} {verbs[verdict][tally[verdict] != 1]}" for verdict in VERDICTS]
     return f"{parts[0]}, {parts[1]} and {parts[2]}"
+
+
+def sign_test(differences: Sequence[float]) -> float:
+    """The two-sided p-value: how often fair coins fall as unequally as the signs do. Ties are left out."""
+    from scipy.stats import binomtest
+
+    positive, negative = sum(d > 0.0 for d in differences), sum(d < 0.0 for d in differences)
+    return float(binomtest(positive, positive + negative).pvalue) if positive + negative else 1.0

@@ -97,6 +97,12 @@ def claims(r: CourseResults) -> Iterator[Claim]:
                     [Comparison(base.high - base.low, ">", each) for each in moved], unit=START,
                     detail=f"{len(base.values)} equilibria of {BASE} from {base.low:.2f} to {base.high:.2f}; "
                     f"differences {', '.join(f'{each:.2f}' for each in moved)}")  # fmt: skip
+    solved, before = differences(r, large.CONDITIONAL), differences(r)
+    both = [seed for seed in solved if seed in before]
+    if both:
+        yield Claim(f"experts that are solved per hand that enters their part halve what {ALL} has above {BASE}", OURS,
+                    [Comparison(abs(solved[seed]), "<=", (1 - HALF) * before[seed]) for seed in both], unit=START,
+                    detail="; ".join(f"{before[seed]:.2f} to {solved[seed]:.2f}" for seed in both))  # fmt: skip
     ways = (BASE, large.SAMPLED)
     courses = [points for (of, _), points in sorted(r.points.items()) if of in ways and len(points) > 1]
     if courses:

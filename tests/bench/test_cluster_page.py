@@ -13,23 +13,25 @@ import pytest
 from elsewhere import Elsewhere
 
 from kibitz.bench import cluster_page
-from kibitz.bench.bench_cluster import ClusterWork, Metered, bench_cluster, processor_seconds, size_of, timed
+from kibitz.bench.bench_cluster import ClusterWork, Metered, bench_cluster, processor_seconds, timed
 from kibitz.bench.cluster_page import PieceCosts, cluster_markdown, costs_of, overhead, rate_of, share_of, time_on_nodes
 from kibitz.core.errors import MissingExtra
 from kibitz.core.executor import current
-from kibitz.core.pieces import Piece
+from kibitz.core.pieces import Piece, size_of
 
 RESULT = {
     "machine": {"processor": "one", "ray": "2", "numba": "1", "date": "today"}, "cores": 4, "rounds": 3,
     "start": {"first": 2.0, "all": 3.0},
     "works": {"sweep": {
-        "about": "a sweep", "pieces": 100, "bytes_in": 1000, "bytes_out": 200_000, "first": {"local": 9.0, "ray": 9.0},
+        "about": "a sweep", "pieces": 100, "bytes_in": 1000, "bytes_out": 200_000,
         "local": {"wall": [10.0, 11.0, 12.0], "processor": [40.0, 41.0, 80.0], "driver": [40.0, 41.0, 80.0]},
         "ray": {"wall": [11.0, 11.55, 12.0], "processor": [41.0, 42.0, 43.0], "driver": [1.0, 2.0, 3.0]},
     }},
     "dispatch": [{"under_way": 8, "pieces": 10, "wall": 0.002, "driver": 0.001},
                  {"under_way": 4000, "pieces": 10, "wall": 0.004, "driver": 0.03}],
     "broadcast": [{"nodes": 1, "bytes": 10**8, "seconds": 1.0}, {"nodes": 4, "bytes": 10**8, "seconds": 2.0}],
+    "shared_base": {"game": "a game", "workers": 2, "base": 10**6, "seen": [10**6, 10**6], "share": [500_000, 500_000],
+                    "worker": [3 * 10**6, 5 * 10**6]},
     "whole": {"game": "all", "pieces": 1755, "boards": 20_000, "boards_timed": 10, "seconds": 3.51, "base": 10**8},
 }  # fmt: skip
 
@@ -41,8 +43,12 @@ def test_figures_of_a_run():
     sweep, whole = costs_of(RESULT)
     assert sweep == PieceCosts("sweep", 100, pytest.approx(0.4), pytest.approx(0.02))
     assert whole.seconds == pytest.approx(3.51 * 2000 / 1755) and whole.driver == 0.03  # the dearest dispatch
+    sent = {**RESULT, "works": {"table": {**RESULT["works"]["sweep"], "sent": 12_345, "put": 0.5}}}
+    assert costs_of(sent)[0].driver == pytest.approx(0.52)  # an answer has to be put in, where it is sent
+    assert "| 12,345 |" in "\n".join(cluster_markdown(sent))
     page = "\n".join(cluster_markdown(RESULT))
     assert "| sweep | 11.0 | 11.6 | +5.0% | 41.0 | 42.0 | +2.4% |" in page and "1,000" in page
+    assert "| 2 | 1.0 | 2.0 | 1.0 | 4.0 |" in page
 
 
 def test_what_is_waited_for():
@@ -64,6 +70,20 @@ def test_processor_time_counts_processes_below():
         while processor_seconds() - before < 0.5 and time.monotonic() < end:
             time.sleep(0.05)
         assert processor_seconds() - before > 0.5
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_processes_that_wait_are_left_out():
+    """Work that is done here does not count a Ray that is there."""
+    child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        while processor_seconds() < processor_seconds({child.pid}) + 0.3:
+            time.sleep(0.05)
+        before = processor_seconds({child.pid})
+        time.sleep(0.5)
+        assert processor_seconds({child.pid}) < before + 0.3  # of this process alone
     finally:
         child.kill()
         child.wait()

@@ -29,8 +29,8 @@ SECTIONS = {
     "Evaluate": ["show", "evaluate", "diff", "crosstable", "match", "export", "import"],
     "Play": ["play", "ui", "acpc serve", "acpc join"],
     "Poker": [
-        "poker spot", "poker flops", "poker respond", "poker sizes", "poker icm", "poker pushfold", "poker tournament",
-        "poker phases", "poker cards",
+        "poker spot", "poker preflop", "poker flops", "poker respond", "poker sizes", "poker icm", "poker pushfold",
+        "poker tournament", "poker phases", "poker cards",
     ],
     "Research": ["sweep", "reproduce", "bench"],
 }  # fmt: skip

@@ -83,6 +83,8 @@ BASE: dict[str, list[str]] = {
     "acpc serve": ["kuhn", "--hands", "2", "--names", "a,b", "--agent", "a=uniform", "--agent", "b=uniform"],
     "acpc join": ["uniform", "127.0.0.1", "1", "--game", "kuhn"],  # where nobody listens
     "ui": ["@folder", "--no-open", "--port", "0"],
+    "poker preflop": ["--stacks", "5", "--postflop", "none", "--opens", "allin", "--iterations", "1", "--deals",
+    "1", "--target", "900%"],
     "poker spot": ["--board", "2c 3c 4c 5c 7d", "--ranges", "AhAd", "KhKd", "--pot", "10", "--stacks", "10",
     "--iterations", "2"],
     "poker flops": ["--ranges", "AA, KQs", "KK, AJs", "--pot", "10", "--stacks", "10", "--deck", "4,3", "--subset", "2",

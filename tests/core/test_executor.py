@@ -11,7 +11,7 @@ import numpy as np
 import pieces_of_tests as work
 import pytest
 
-from kibitz.core import store
+from kibitz.core import ray_pool, store
 from kibitz.core.artefacts import Absent, SharedArtefact, brought_by, files_of, located
 from kibitz.core.errors import ArtefactError, GameError, MissingExtra, SolverError, SpecError
 from kibitz.core.executor import current, executing, executor_of
@@ -78,6 +78,34 @@ def test_time_left_goes_by_cost():
     left.began -= 2.0
     done, of, seconds = left.add(0)
     assert (done, of) == (1, 2) and seconds == pytest.approx(6.0, rel=0.05)
+
+
+@pytest.fixture
+def on_a_node(monkeypatch):
+    """Pieces of a node in this process, which stays as it is."""
+    monkeypatch.setenv(CORES, "2")
+    for name in ("stay_silent", "brought_by"):
+        monkeypatch.setattr(ray_pool, name, lambda *given: None)
+
+    def replies(function, bundle, asked=None):
+        return ray_pool.work_out(asked or ray_pool.version(), 1, {}, function, bundle)[1]
+
+    return replies
+
+
+@pytest.mark.parametrize(
+    ("limit", "replies"), [({}, 5), ({"BUNDLE": -1.0}, 1), ({"ANSWERS": 100}, 2), ({"ANSWERS": 0}, 1)]
+)
+def test_a_node_answers_what_it_has_done_in_time(limit, replies, on_a_node, monkeypatch):
+    """A call has many pieces; after a while, or with large answers, the rest of them is left to another call."""
+    for name, value in limit.items():
+        monkeypatch.setattr(ray_pool, name, value)
+    assert [(kind, len(array)) for kind, array in on_a_node(work.large, [(80,)] * 5)] == [("done", 80)] * replies
+
+
+def test_a_piece_that_fails_ends_its_call(on_a_node):
+    assert on_a_node(work.refuse_below, [(3,), (-3,), (4,)]) == [("done", 3), ("refused", "-3 is refused")]
+    assert [kind for kind, *_ in on_a_node(work.square, [(3,), (4,)], "kibitz 9.9.9")] == ["other version"]
 
 
 @pytest.mark.parametrize("text", ["local:0", "local:", "local:x", "here", "", "spark://a:1", "local:99999"])

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pieces_of_tests as work
 import pytest
-from ray_nodes import HERE, cluster_of, three_nodes
+from ray_nodes import HERE, cluster_of, started, three_nodes
 
 ray = pytest.importorskip("ray")
 __all__ = ["three_nodes"]
@@ -68,7 +68,7 @@ def test_a_node_with_another_version_is_refused(tmp_path, monkeypatch):
     with cluster_of(1, num_cpus=0) as cluster:
         for folder in (other, source.parent):
             monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(folder), str(HERE))))
-            node = cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
+            node = started(lambda: cluster.add_node(num_cpus=1, object_store_memory=100 << 20))
             cluster.wait_for_nodes()
             with executing(cluster.address) as pool:
                 if folder == other:
@@ -80,6 +80,28 @@ def test_a_node_with_another_version_is_refused(tmp_path, monkeypatch):
     said = str(refused.value)
     assert "has kibitz 9.9.9 (sources " in said and f"and this machine kibitz {kibitz.__version__} (" in said
     assert said.endswith("install the same on all nodes")
+
+
+@pytest.mark.slow
+def test_pieces_for_a_gpu_go_where_one_is(monkeypatch):
+    """Nodes that say they have GPUs: none on the first, two on the second. Nobody uses them here."""
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    with cluster_of(1, num_cpus=2, num_gpus=0) as cluster, executing(cluster.address) as pool:
+        with pytest.raises(SolverError, match=r"needs 1 core, 1 GPU, and no node has that at once; .* are 2 cores, \d"):
+            list(pool.map(work.which_node, [Piece((0,), gpus=1)]))
+        with_gpus = started(lambda: cluster.add_node(num_cpus=2, num_gpus=2, object_store_memory=100 << 20))
+        cluster.wait_for_nodes()
+        placed = [answer for _, answer in pool.map(work.which_node, [Piece((k,), gpus=1) for k in range(6)])]
+        assert {node for node, _ in placed} == {with_gpus.node_id}
+        assert {gpus for _, gpus in placed} <= {"0", "1"}  # one of them each
+        ((_, (node, gpus)),) = pool.map(work.which_node, [Piece((0,), gpus=2)])
+        assert node == with_gpus.node_id and sorted(gpus.split(",")) == ["0", "1"]
+        halves = [answer for _, answer in pool.map(work.which_node, [Piece((k,), gpus=0.5) for k in range(4)])]
+        assert {node for node, _ in halves} == {with_gpus.node_id} and {gpus for _, gpus in halves} <= {"0", "1"}
+        with pytest.raises(SolverError, match=r"needs 1 core, 3 GPUs, and no node has that .* 2 GPUs"):
+            list(pool.map(work.which_node, [Piece((0,), gpus=3)]))
+        plain = [answer for _, answer in pool.map(work.which_node, [Piece((k,)) for k in range(6)])]
+        assert {gpus for _, gpus in plain} <= {None, ""}
 
 
 @pytest.mark.slow
@@ -95,11 +117,17 @@ def test_a_store_and_a_disk_that_are_full():
 
 
 @pytest.mark.slow
-def test_a_ray_of_our_own(monkeypatch):
+def test_a_ray_of_our_own(tmp_path, monkeypatch):
+    """Its workers write tables into the memory of this process."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (HERE.parent, HERE))))
+    monkeypatch.setattr(tables, "home", lambda: tmp_path)
     with executing("ray") as pool:
         assert not ray.is_initialized()  # it is started for the first piece
         assert sorted(pool.map(work.square, [Piece((x,)) for x in range(5)])) == [(x, x * x) for x in range(5)]
+        assert tables.build(work.rows_table(12), tell=lambda *told: None)
+    rows = tables.whole(work.rows_table(12))
+    assert rows["row"].tolist() == [[k + 1] * 10 for k in range(12)]
+    assert rows["writer"].all() and os.getpid() not in rows["writer"]
     assert not ray.is_initialized()
 
 
@@ -115,6 +143,20 @@ def test_every_piece_is_done_once_on_some_node(pool):
     answers = list(pool.map(work.square, pieces, on_progress=lambda *told: heard.append(told)))
     assert sorted(answers) == [(x, x * x) for x in range(30)]
     assert heard[-1][:2] == (30, 30)
+
+
+def test_short_pieces_go_together(pool, monkeypatch):
+    """In fewer calls, with the same answers; a failure among them is that of its piece."""
+    calls, submit = [], pool._submit
+    monkeypatch.setattr(pool, "bundle", 1e9)
+    monkeypatch.setattr(pool, "_submit", lambda f, bundle, sent: calls.append(len(bundle)) or submit(f, bundle, sent))
+    assert sorted(pool.map(work.square, [Piece((x,)) for x in range(400)])) == [(x, x * x) for x in range(400)]
+    assert sum(calls) >= 400 > 2 * len(calls) and calls[-1] == 1
+    with pytest.raises(SolverError, match=r"^-3 is refused$"):
+        list(pool.map(work.refuse_below, [Piece((400 - x - 4,)) for x in range(400)]))
+    monkeypatch.setattr(pool, "bundle", 0.0)
+    calls.clear()
+    assert len(list(pool.map(work.square, [Piece((x,)) for x in range(50)]))) == 50 and calls == [1] * 50
 
 
 def test_a_piece_has_the_cores_that_it_asked_for(pool):

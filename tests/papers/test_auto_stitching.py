@@ -7,6 +7,8 @@ import json
 import pytest
 
 from kibitz.papers import auto_stitching as page
+from kibitz.papers import auto_stitching_rhode as rhode
+from kibitz.papers import auto_stitching_rhode_page as rhode_page
 from kibitz.papers import auto_stitching_runs as runs
 from kibitz.papers.experiment import PaperPlan
 from kibitz.papers.runs import carry_out
@@ -75,3 +77,37 @@ def test_a_quick_run():
     assert len(every) == 13
     figures = results["two-players"]
     assert all(figures.exploit[f"auto {k}"].mean <= figures.exploit["Base"].mean + 1e-9 for k in (132, 154, 276))
+
+
+def rhode_seed(auto: float, gain: float = 0.1) -> dict:
+    """A seed at one size: a single abstraction and parts by hand lose 2 chips."""
+    plan = {"line": "base", "predicted": 0.1, "summed": 0.2, "achieved": gain, "kept": ["an expert"],
+            "taken_back": [], "pilots": 30, "moves": [["an expert", 0.1, 0.05]]}  # fmt: skip
+    search = {"infosets": 100, "seconds": 1.0, "lines": ["base"], "rounds": [plan]}
+    lost = {**dict.fromkeys(("single", *rhode.BY_HAND), 2.0), "automatic": auto}
+    return {"infosets": 100, "bytes": 16_000, "exploitability": lost, "experts": {}, "search": search}
+
+
+RHODE_CASES = [((1.0,) * 4, "holds"), ((3.0,) * 4, "fails"), ((1.0, 3.0), "undecided")]
+
+
+@pytest.mark.parametrize(("values", "verdict"), RHODE_CASES)
+def test_claims_of_rhode_island_follow_the_figures(values, verdict):
+    singles = [{"infosets": 10**k, "bytes": 10 ** (k + 3), "exploitability": 4.0 - k, "abstract_gap": 0.01}
+               for k in (3, 2, 1)]  # fmt: skip
+    seeds = [rhode_seed(auto, 0.1 if auto < 2.0 else 0.05) for auto in values]
+    results = rhode_page.RhodeResults(singles, ("c", "b", "a"), ("a",), {"a": seeds})
+    every = list(rhode_page.claims(results))
+    assert len(every) == 5 and {claim.verdict for claim in every} == {verdict}
+    assert results.as_good("a") == ("1.0" if max(values) < 2.0 else "0.0" if min(values) > 2.0 else "0.1")
+    made = rhode_page.page(PaperPlan(starts=len(values)), results, every)
+    json.dumps(made.figures)
+
+
+def test_a_quick_run_of_rhode_island():
+    plan = PaperPlan(starts=1, quick=True, part="rhode-island", jobs=1)
+    results = page.EXPERIMENT.gather(plan, carry_out(page.EXPERIMENT.runs(plan), 1))["rhode-island"]
+    (seed,) = results.seeds[rhode.QUICK_BASES[0]]
+    assert seed["exploitability"]["automatic"] < seed["exploitability"]["single"]
+    assert seed["infosets"] == results.singles[-1]["infosets"]
+    assert seed["search"]["infosets"] <= seed["infosets"]

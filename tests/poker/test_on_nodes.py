@@ -12,7 +12,7 @@ import pytest
 import ray_nodes
 from bucketed import HOLDEM, random_buckets, rules
 from pieces_of_tests import slow_table
-from ray_nodes import cluster_of, kills, three_nodes, until
+from ray_nodes import cluster_of, kills, started, three_nodes, until
 from test_elsewhere_poker import states
 from test_sweep import random_profile
 
@@ -156,23 +156,25 @@ from kibitz.cards import tables
 from kibitz.core.executor import executing
 from pieces_of_tests import slow_table
 
-home, on = sys.argv[1:]
+home, on, gate = sys.argv[1:]
 tables.home = lambda: Path(home)
 with executing(on):
-    tables.build(slow_table(0.15, 40), tell=lambda recipe, done, of: print(done, flush=True), every=0.2)
+    tables.build(slow_table(0.0, 40, gate), tell=lambda recipe, done, of: print(done, flush=True), every=0.2)
 """
 
 
 def test_a_driver_that_is_killed_goes_on_where_it_was(made, three_nodes, tmp_path):
-    """What nodes had answered is read from the part on disk, and the table is that of one machine."""
+    """What nodes had answered is read from the part on disk, and the table is that of one machine. The second half of
+    the pieces waits at a gate that is opened when the driver is dead."""
     expected = made(slow_table(0.0, 40), "local")
-    home = tmp_path / "killed"
+    home, gate = tmp_path / "killed", tmp_path / "gate"
     paths = {"PYTHONPATH": os.pathsep.join(map(str, (ray_nodes.HERE.parent, ray_nodes.HERE)))}
-    command = [sys.executable, "-c", DRIVER, str(home), three_nodes.name]
+    command = [sys.executable, "-c", DRIVER, str(home), three_nodes.name, str(gate)]
     with subprocess.Popen(command, env={**os.environ, **paths}, stdout=subprocess.DEVNULL) as driver:
-        until((home / "slow.part" / "manifest.json").exists, 60)
+        until(lambda: (home / "slow.part" / "manifest.json").exists() or driver.poll() is not None, 3000)
         driver.kill()
     assert not (home / "slow").exists()
+    gate.touch()
     again = subprocess.run(command, env={**os.environ, **paths}, stdout=subprocess.PIPE, text=True, check=True)
     counts = [int(line) for line in again.stdout.split()]
     assert 0 < counts[0] < 40 and counts[-1] == 40
@@ -192,7 +194,7 @@ def test_a_node_removed_and_one_added(tmp_path, monkeypatch):
             if done >= 3 and not heard:
                 heard.append(done)
                 cluster.remove_node(nodes[0], allow_graceful=False)
-                cluster.add_node(num_cpus=1, object_store_memory=ray_nodes.STORE)
+                started(lambda: cluster.add_node(num_cpus=1, object_store_memory=ray_nodes.STORE))
 
         assert tables.build(slow_table(0.3, 30), tell=tell)
         assert heard and tables.whole(slow_table(0.0, 30))["total"].tolist() == [k * 465 for k in range(100)]

@@ -10,8 +10,8 @@ from elsewhere import Elsewhere
 from test_row_experts import TINY
 
 import kibitz
-from kibitz.bench.bench_cluster import size_of
 from kibitz.core.executor import executing
+from kibitz.core.pieces import size_of
 from kibitz.poker.blueprints.placed_rows import placed_blueprint
 from kibitz.poker.blueprints.rows import base_buckets
 from kibitz.poker.rules.rows import RowPlan

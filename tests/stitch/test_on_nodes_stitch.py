@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import mmap
+import os
 
 import pytest
-from ray_nodes import kills, three_nodes
+from ray_nodes import HERE, kills, three_nodes
 from typer.testing import CliRunner
 
 import kibitz
+from kibitz.bench.bench_base import shared_base
 from kibitz.cli import app
 from kibitz.core.errors import SolverError
 from kibitz.core.executor import executing
@@ -16,6 +19,17 @@ from kibitz.papers.runs import Run, carry_out
 
 pytest.importorskip("ray")
 __all__ = ["three_nodes"]
+
+@pytest.mark.slow
+def test_eight_experts_share_one_base(monkeypatch):
+    """Each worker of a node sees all pages of the base, and together they have them once."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (HERE.parent, HERE))))
+    result = shared_base(6)
+    assert result["workers"] == 8 and result["base"] > 5_000_000
+    pages = -(-result["base"] // mmap.PAGESIZE) * mmap.PAGESIZE
+    assert result["seen"] == [pages] * 8  # a copy of a worker's own is no page of the file: it would be 0
+    assert abs(sum(result["share"]) - pages) < 0.1 * pages  # of copies in other files: eight times that
+
 
 PARTS = "prefix(r, cr, ccr, cccr)"
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.poker.preflop.nodes import PreflopNodes, reaches
+from kibitz.poker.preflop.nodes import FirstNodes, reaches
 
 Floats = NDArray[np.float64]
 FIRST_LOOK = 64  # iterations before the strategy is measured for the first time
@@ -47,13 +47,14 @@ class ExactMeasure:
     values: Floats  # [2]  chips a hand, by seat
     gains: Floats  # [2]  what a best response wins more
     actions: list[Floats]  # of each node [actions, C]: chips that the seat to act wins in the whole hand
+    met: list[Floats]  # of each node [C]: how likely the seat to act has a hand and the other reaches it
     reach: Floats  # [P]  how likely a node is reached
 
 
 class ExactPreflop:
     """CFR+ and measures of a game of classes."""
 
-    def __init__(self, nodes: PreflopNodes, game: ClassGame) -> None:
+    def __init__(self, nodes: FirstNodes, game: ClassGame) -> None:
         self.nodes, self.game = nodes, game
         self.count = len(game.chance)
         self.widths = [len(names) for names in nodes.names]
@@ -110,6 +111,7 @@ class ExactPreflop:
         reach = reaches(nodes, strategy)
         won, gains = np.zeros(2), np.zeros(2)
         actions: list[Floats] = [np.empty((0, self.count))] * len(nodes)
+        mets: list[Floats] = [np.empty(0)] * len(nodes)
         for seat in (0, 1):
             values = self.values_of(seat, reach, strategy)
             won[seat] = values[0].sum()
@@ -117,18 +119,18 @@ class ExactPreflop:
             chance = self.game.chance if seat == 0 else self.game.chance.T
             for node in nodes.decisions:
                 if nodes.turn[node] == seat:
-                    met = chance @ reach[node, 1 - seat]
+                    met = mets[node] = chance @ reach[node, 1 - seat]
                     below = np.stack([values[child] for child in nodes.children[node]])
                     actions[node] = np.divide(below, met, out=np.full_like(below, np.nan), where=met > 1e-300)
         often = np.array([reach[node, 0] @ self.game.chance @ reach[node, 1] for node in range(len(nodes))])
-        return ExactMeasure(won, gains, actions, often)
+        return ExactMeasure(won, gains, actions, mets, often)
 
 
 def _shares(numbers: Floats) -> Floats:
     """Columns that sum to 1; even ones where there is nothing."""
     total = numbers.sum(axis=0)
     even = np.full_like(numbers, 1.0 / max(1, len(numbers)))
-    return np.divide(numbers, total, out=even, where=total > 0.0)
+    return np.asarray(np.divide(numbers, total, out=even, where=total > 0.0))
 
 
 def run(

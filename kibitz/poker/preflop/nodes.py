@@ -1,29 +1,45 @@
-"""The part of the betting before the flop: its decisions and its ends, numbered from 0 in preorder.
+"""The first round of betting: its decisions and its ends, numbered from 0 in preorder.
 
-An end is a fold of all but one, or the place where the flop comes: with more betting, or for a showdown.
+An end is a fold of all but one, the place where the next cards come, with more betting or for a showdown, or the
+showdown itself. The question may be one about play before the flop, or about a spot.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError
 from kibitz.games.protocol import CHANCE, TERMINAL
-from kibitz.poker.preflop.question import Preflop
+from kibitz.poker.rules.acpc import Definition
+from kibitz.poker.rules.betting import BettingTree
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+class Question(Protocol):
+    """What is asked of a question here."""
+
+    @property
+    def players(self) -> int: ...
+    @property
+    def unit(self) -> float: ...
+    @property
+    def definition(self) -> Definition: ...
+    @property
+    def betting(self) -> BettingTree: ...
+
+
 @dataclass(frozen=True, eq=False)
-class PreflopNodes:
+class FirstNodes:
     """P nodes."""
 
-    question: Preflop
+    question: Question
     number: Ints  # [P]  in the whole betting tree
     parent: Ints  # [P]  -1 at the root
     action: Ints  # [P]  which child of its parent
@@ -70,7 +86,7 @@ class PreflopNodes:
             if (here := self._child(node, word)) is None:
                 from kibitz.core.pointing import PointedError
 
-                offered = ", ".join(self.names[node]) or "no more, as the betting before the flop is over"
+                offered = ", ".join(self.names[node]) or "no more, as the betting of this street is over"
                 raise PointedError(f"the line: there is no {word[:40]!r} here; there is {offered}", line, at + blank,
                                    at + len(piece.rstrip()))  # fmt: skip
             node, at = here, at + len(piece) + 1
@@ -88,27 +104,21 @@ class PreflopNodes:
         """Whether all but one have folded."""
         return bool(self.turn[node] < 0 and self.folded[node].sum() == self.question.players - 1)
 
-    @cached_property
-    def goes_on(self) -> NDArray[np.bool_]:
-        """[P]  whether there is betting after the flop."""
-        betting = self.question.betting
-        first = np.array([_acting(betting.turn, int(node)) for node in self.number])
-        return np.asarray((self.turn < 0) & (betting.turn[first] >= 0))
 
-
-def nodes_of(question: Preflop) -> PreflopNodes:
-    """The part of a question's betting before the flop."""
+def nodes_of(question: Question) -> FirstNodes:
+    """The first round of a question's betting."""
     tree = question.betting
-    above = np.where(tree.parent >= 0, tree.round[tree.parent], 0)
-    is_here = (above == 0) & ((tree.parent < 0) | (tree.turn[tree.parent] >= 0))
-    number = np.flatnonzero(is_here)
+    root = 1 if tree.turn[0] == CHANCE else 0  # cards on the board come before the first round
+    above = np.where(tree.parent >= root, tree.round[tree.parent], 0)
+    is_here = (above == 0) & ((tree.parent < root) | (tree.turn[tree.parent] >= 0))
+    number = np.flatnonzero(is_here)[root:]
     if not (tree.turn[number] >= 0).any():
-        raise GameError("nobody has a decision before the flop: give larger stacks")
-    place = np.full(len(tree) + 1, -1, np.int64)
+        raise GameError("nobody has a decision: give larger stacks")
+    place = np.full(len(tree) + 1, -1, np.int64)  # the last is that of no node
     place[number] = np.arange(len(number))
     parent = place[tree.parent[number]]
     turn = np.where(tree.turn[number] >= 0, tree.turn[number], TERMINAL).astype(np.int64)
-    nodes = PreflopNodes(question, number, parent, tree.action[number].astype(np.int64), turn, (), tree.paid[number],
+    nodes = FirstNodes(question, number, parent, tree.action[number].astype(np.int64), turn, (), tree.paid[number],
                          tree.folded[number])  # fmt: skip
     names: list[tuple[str, ...]] = []
     for node in range(len(nodes)):
@@ -120,8 +130,8 @@ def nodes_of(question: Preflop) -> PreflopNodes:
     return nodes
 
 
-def _name(nodes: PreflopNodes, node: int, child: int, action: str) -> str:
-    """An action as people write it: a number is what the player has bet then, without its ante."""
+def _name(nodes: FirstNodes, node: int, child: int, action: str) -> str:
+    """An action as people write it: a number is what the player has bet then, without antes and the pot before."""
     if action == "fold":
         return action
     question, seat = nodes.question, int(nodes.turn[node])
@@ -130,7 +140,8 @@ def _name(nodes: PreflopNodes, node: int, child: int, action: str) -> str:
     stacks = question.definition.stacks or ()
     most = min(stacks[seat], max(stack for other, stack in enumerate(stacks)
                                  if other != seat and not nodes.folded[node, other]))  # fmt: skip
-    word = "allin" if nodes.paid[child, seat] >= most else "raise"
+    opened = nodes.paid[node].max() > nodes.paid[0].min()
+    word = "allin" if nodes.paid[child, seat] >= most else "raise" if opened else "bet"
     return f"{word} {int(action[1:]) * question.unit:.10g}"
 
 
@@ -141,13 +152,13 @@ def _acting(turn: NDArray[np.int8], node: int) -> int:
     return node
 
 
-def acting_nodes(nodes: PreflopNodes) -> Ints:
+def acting_nodes(nodes: FirstNodes) -> Ints:
     """[ends]  of each end, the node of the whole tree at which play goes on after the cards, or ends."""
     turn = nodes.question.betting.turn
     return np.array([_acting(turn, int(nodes.number[end])) for end in nodes.ends], np.int64)
 
 
-def reaches(nodes: PreflopNodes, strategy: list[Floats]) -> Floats:
+def reaches(nodes: FirstNodes, strategy: list[Floats]) -> Floats:
     """[P, players, C]  how likely each player acts so that a node is reached, by class of its hand. strategy: of each
     node [actions, C], empty at ends."""
     count = strategy[nodes.decisions[0]].shape[1]

@@ -10,6 +10,7 @@ shown down (postflop="none").
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Sequence
@@ -35,6 +36,10 @@ OPENS, THREEBETS, FOURBETS = "2.5bb, allin", "3x, allin", "2.3x, allin"
 BETS, RAISES, MAX_RAISES, FORCE_ALLIN = "50%, allin", "60%, allin", 2, 0.15
 BUCKETS = "percentile([169, 20, 20, 20], recall=false)"
 POSTFLOP = ("buckets", "none")
+OPTIONS: dict[str, Any] = {
+    "blinds": "0.5/1", "ante": 0, "limps": True, "bets": BETS, "raises": RAISES, "max_raises": MAX_RAISES,
+    "force_allin": FORCE_ALLIN, "abstraction": BUCKETS, "deck": (13, 4),
+}  # fmt: skip
 Streets = tuple[tuple[tuple[BetSize, ...], tuple[BetSize, ...]], ...]  # flop, turn, river: out of position, in position
 
 
@@ -95,12 +100,14 @@ class Preflop:
         """All betting. Without betting after the flop it ends with the first round."""
         game = _rules(self)
         if self.postflop == "none":
-            game = replace(game, rounds=1, first_player=game.first_player[:1], max_raises=game.max_raises[:1], board=(0,))
+            game = replace(game, rounds=1, first_player=game.first_player[:1], max_raises=game.max_raises[:1],
+                           board=(0,))  # fmt: skip
         try:
             tree = betting_tree(game, MOST_NODES, _Offers(self))
         except GameError:
             raise GameError(f"the betting has more than {MOST_NODES:,} nodes: give fewer sizes (opens, threebets, "
-                            "fourbets; bets, raises), a lower max_raises, a larger force_allin or smaller stacks") from None
+                            "fourbets; bets, raises), a lower max_raises, a larger force_allin or smaller "
+                            "stacks") from None  # fmt: skip
         ante = self.chips(self.ante)
         return replace(tree, definition=self.definition, paid=tree.paid + ante)
 
@@ -129,30 +136,36 @@ class _Offers:
 
 
 def preflop(
-    stacks: Any, opens: str = OPENS, threebets: str = THREEBETS, fourbets: str = FOURBETS, *, blinds: Any = "0.5/1",
-    ante: Any = 0, limps: bool = True, postflop: str = "buckets", bets: Any = BETS, raises: Any = RAISES,
-    max_raises: Any = MAX_RAISES, force_allin: Any = FORCE_ALLIN, abstraction: str = BUCKETS, deck: tuple[int, int] = (13, 4),
+    stacks: Any, opens: str = OPENS, threebets: str = THREEBETS, fourbets: str = FOURBETS, postflop: str = "buckets",
+    **options: Any,
 ) -> Preflop:  # fmt: skip
     """A question about play before the flop, from what a person writes.
 
     stacks      in big blinds: one number for two players, or one for each in the order of acting, "100, 100, 100"
-    opens, threebets, fourbets   sizes of the first, second and third raise: 2.5bb, 3x of the bet before, 75% of the pot,
-                allin; "none" leaves them out. Later raises are all in
-    limps       whether a player may call before anybody has raised
-    blinds      small and big, if stacks are not in big blinds: "50/100"
-    ante        of each player
+    opens, threebets, fourbets   sizes of the first, second and third raise: 2.5bb, 3x of the bet before, 75% of the
+                pot, allin; "none" leaves them out. Later raises are all in
     postflop    "buckets": betting with `bets` and `raises` and hands in buckets of `abstraction`, trained by sampling;
                 "none": no more betting. With two players all cards are then counted
+    blinds      small and big, if stacks are not in big blinds: "50/100"
+    ante        of each player
+    limps       whether a player may call before anybody has raised
     bets, raises, max_raises, force_allin   after the flop, as of kibitz.spot
+    abstraction percentile buckets with 169 classes before the flop
     """
-    small, big = _pair(blinds)
+    if unknown := [name for name in options if name not in OPTIONS]:
+        near = difflib.get_close_matches(unknown[0], OPTIONS, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else f": there are {', '.join(OPTIONS)}"
+        raise GameError(f"play before the flop has no option {unknown[0]!r}{hint}")
+    chosen = {**OPTIONS, **options}
     amounts = _stacks(stacks)
     lists = [_preflop_sizes(name, text) for name, text in
              (("opens", opens), ("threebets", threebets), ("fourbets", fourbets))]  # fmt: skip
-    tables = [_streets(name, source, len(amounts)) for name, source in (("bets", bets), ("raises", raises))]
+    bets, raises = (_streets(name, chosen[name], len(amounts)) for name in ("bets", "raises"))
+    deck = chosen["deck"]
     return Preflop(
-        amounts, (small, big), number_of("ante", ante), tuple(lists), bool(limps), postflop, tables[0], tables[1],
-        caps_of(max_raises), share_of("force_allin", force_allin), abstraction, tuple(deck),
+        amounts, _pair(chosen["blinds"]), number_of("ante", chosen["ante"]), tuple(lists), bool(chosen["limps"]),
+        postflop, bets, raises, caps_of(chosen["max_raises"]), share_of("force_allin", chosen["force_allin"]),
+        str(chosen["abstraction"]), (int(deck[0]), int(deck[1])),
     )  # fmt: skip
 
 
@@ -163,8 +176,8 @@ def question_of(data: dict[str, Any]) -> Preflop:
 
 def data_of(question: Preflop) -> dict[str, Any]:
     """Plain data from which `preflop` makes the same question."""
-    from kibitz.poker.spots.reading import STREETS
     from kibitz.poker.spots.sizes import text_of_sizes
+    from kibitz.poker.spots.spot import STREETS
 
     def table(streets: Streets) -> dict[str, dict[str, str]]:
         return {street: {player: text_of_sizes(sizes) for player, sizes in zip(("OOP", "IP"), pair, strict=True)}

@@ -24,7 +24,8 @@ from kibitz.core.resources import MARGIN, free_memory
 from kibitz.forms.profile import Profile
 from kibitz.play.agents import blueprint_agent, profile_agent
 from kibitz.play.compiled import Compiled
-from kibitz.poker.preflop.nodes import PreflopNodes, acting_nodes, reaches
+from kibitz.poker.preflop.measuring import BLOCK
+from kibitz.poker.preflop.nodes import FirstNodes, acting_nodes
 from kibitz.poker.preflop.question import Preflop, rows_by_round
 from kibitz.poker.rules.machine import PokerMachine
 from kibitz.poker.rules.rules import Poker
@@ -39,10 +40,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 CLASSES = 169
 BOARDS = 16  # iterations over boards of the first block
-BLOCK = 1024  # deals that are played out at a time
 SPREAD = 3.0  # places of a hash table for each row: it grows by steps
 HELD = 400 << 20  # bytes of the tables that buckets of hold'em are looked up in
-CONFIDENCE = 1.96
 PILOT = 1 << 50  # the number of the first deal of those that only control variates are estimated on
 
 
@@ -66,8 +65,8 @@ def size_of(question: Preflop) -> PreflopSize:
     free = max(0, free_memory() - MARGIN)
     if needed > free:
         raise GameError(f"the abstract game has {sum(by_round):,} rows, which take about {needed / 1e6:,.0f} MB, and "
-                        f"{free / 1e6:,.0f} MB are free: give fewer buckets (abstraction), fewer sizes (bets, raises), or a "
-                        "lower max_raises")  # fmt: skip
+                        f"{free / 1e6:,.0f} MB are free: give fewer buckets (abstraction), fewer sizes (bets, raises), "
+                        "or a lower max_raises")  # fmt: skip
     return PreflopSize(len(tree), int(((tree.turn >= 0) & (tree.round == 0)).sum()), sum(by_round), needed)
 
 
@@ -75,6 +74,8 @@ def bucket_counts(question: Preflop) -> list[int]:
     """Buckets of each round, as the name of the abstraction has them: an upper bound."""
     from kibitz.poker.buckets.buckets import budgets, parse
 
+    if question.postflop == "none":
+        return [CLASSES, 0, 0, 0]
     spec = parse(question.abstraction)
     if spec.name != "percentile":
         raise GameError(f"abstraction: write percentile buckets, such as percentile([169, 50, 50, 50], recall=false), "
@@ -100,6 +101,11 @@ def rules_for(question: Preflop) -> Poker:
     return rules
 
 
+def view_of(question: Preflop) -> str:
+    """The abstraction of walks. Without betting after the flop hands are seen as they are, up to suit isomorphism."""
+    return "isomorphic" if question.postflop == "none" else question.abstraction
+
+
 class Trained(NamedTuple):
     """A strategy of the abstract game."""
 
@@ -109,7 +115,7 @@ class Trained(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Effort:
+class TrainingLimits:
     """How long and on what a strategy is trained."""
 
     iterations: int | None
@@ -120,13 +126,13 @@ class Effort:
     on_block: Callable[[int], bool]  # is told the iterations; True ends it
 
 
-def train(question: Preflop, machine: PokerMachine, effort: Effort) -> Trained | None:
+def train(question: Preflop, machine: PokerMachine, effort: TrainingLimits) -> Trained | None:
     """Train a strategy; None if it was ended before the first iteration."""
     by_boards = question.players == 2 and question.postflop == "buckets"
     return (_by_boards if by_boards else _by_walks)(question, machine, effort)
 
 
-def _by_boards(question: Preflop, machine: PokerMachine, effort: Effort) -> Trained | None:
+def _by_boards(question: Preflop, machine: PokerMachine, effort: TrainingLimits) -> Trained | None:
     from kibitz.poker.buckets.buckets import hand_buckets
 
     buckets = hand_buckets(question.definition, question.abstraction)
@@ -144,9 +150,9 @@ def _by_boards(question: Preflop, machine: PokerMachine, effort: Effort) -> Trai
     return Trained(profile_agent(profile, machine, "the answer"), solver.iteration, form.points)
 
 
-def _by_walks(question: Preflop, machine: PokerMachine, effort: Effort) -> Trained | None:
+def _by_walks(question: Preflop, machine: PokerMachine, effort: TrainingLimits) -> Trained | None:
     size = size_of(question)
-    blueprint = Blueprint.empty(machine, question.abstraction, max(1 << 20, size.bytes - HELD), effort.seed)
+    blueprint = Blueprint.empty(machine, view_of(question), max(1 << 20, size.bytes - HELD), effort.seed)
     if effort.on_block(0):
         return None
     blueprint.warm_up(effort.device)
@@ -156,7 +162,7 @@ def _by_walks(question: Preflop, machine: PokerMachine, effort: Effort) -> Train
     return Trained(agent, blueprint.iteration, blueprint.store.used)
 
 
-def strategy_of(agent: Compiled, nodes: PreflopNodes) -> list[Floats]:
+def strategy_of(agent: Compiled, nodes: FirstNodes) -> list[Floats]:
     """What an agent plays before the flop: of each node [actions, 169], empty at ends."""
     from kibitz.poker.rules.kernels.machine import keys
 
@@ -175,22 +181,10 @@ def strategy_of(agent: Compiled, nodes: PreflopNodes) -> list[Floats]:
     return strategy
 
 
-@dataclass
-class SampledMeasure:
-    """What strategies win in a sample of deals. Chips."""
-
-    deals: int
-    values: Floats  # [players]  a hand
-    value_errors: Floats  # [players]  half of a 95% interval
-    actions: list[Floats]  # of each node [actions, C]: what the seat to act wins in the whole hand
-    errors: list[Floats]  # half of a 95% interval of each
-    reach: Floats  # [P]
-
-
-class Deals:
+class PreflopDeals:
     """Fresh deals, played out by an agent from the ends of the betting before the flop."""
 
-    def __init__(self, agent: Compiled, nodes: PreflopNodes, seed: int) -> None:
+    def __init__(self, agent: Compiled, nodes: FirstNodes, seed: int) -> None:
         from kibitz.poker.preflop.kernels.rolls import scratch
 
         self.machine, self.nodes, self.seed, self.player = agent.machine, nodes, seed, agent.player
@@ -200,7 +194,7 @@ class Deals:
         self.slope: Floats | None = None  # [ends, players]  chips that the luck of the board brings
         if nodes.question.players == 2:
             self._expected = _mean_showdowns()
-            won, classes, luck = self._played(PILOT, BLOCK)
+            won, _, luck = self._played(PILOT, BLOCK)
             spread = float((luck**2).sum())
             slope = np.einsum("d,dks->ks", luck, won) / spread if spread > 0 else np.zeros(won.shape[1:])
             self.slope = np.where([nodes.is_fold(end) for end in nodes.ends], 0.0, slope.T).T
@@ -233,131 +227,3 @@ def _mean_showdowns() -> Floats:
 
     game = whole_deck()
     return np.divide(game.net, game.chance, out=np.zeros_like(game.net), where=game.chance > 0)
-
-
-def measured(
-    deals: Deals, strategy: list[Floats], count: int, on_block: Callable[[int], bool]
-) -> SampledMeasure:
-    """Values of all actions, from `count` deals; on_block may end it early."""
-    from kibitz.poker.preflop.kernels.rolls import add_classes
-
-    nodes, players = deals.nodes, deals.nodes.question.players
-    reach = reaches(nodes, strategy)
-    sums = [np.zeros((len(names), 5, CLASSES)) for names in nodes.names]
-    total, squares, often, done = np.zeros(players), np.zeros(players), np.zeros(len(nodes)), 0
-    while done < count:
-        step = min(BLOCK, count - done)
-        won, classes = deals.block(done, step)
-        # by seat, how likely each player acts so that a node is reached with the hands of a deal
-        by_seat = [reach[:, seat, :][:, classes[:, seat]] for seat in range(players)]  # [P, deals]
-        values = backed_up(nodes, strategy, won, classes)
-        for node in nodes.decisions:
-            seat = int(nodes.turn[node])
-            weight = np.ones(step)
-            for other in range(players):
-                if other != seat:
-                    weight = weight * by_seat[other][node]
-            for a, child in enumerate(nodes.children[node]):
-                add_classes(weight, values[child][:, seat], classes[:, seat], sums[node][a])
-        often += np.prod(by_seat, axis=0).sum(axis=1)
-        total += values[0].sum(axis=0)
-        squares += (values[0] ** 2).sum(axis=0)
-        done += step
-        if on_block(done):
-            break
-    mean = total / done
-    spread = np.sqrt(np.maximum(squares / done - mean**2, 0.0) / done)
-    pairs = [_means(each) for each in sums]
-    return SampledMeasure(done, mean, CONFIDENCE * spread, [pair[0] for pair in pairs], [pair[1] for pair in pairs],
-                          often / done)  # fmt: skip
-
-
-def backed_up(nodes: PreflopNodes, strategy: list[Floats], won: Floats, classes: Ints) -> list[Floats]:
-    """Of each node [deals, players]: what seats win from there on by a strategy."""
-    values: list[Floats] = [np.empty(0)] * len(nodes)
-    for k, end in enumerate(nodes.ends):
-        values[end] = won[:, k]
-    for node in reversed(nodes.decisions):
-        shares = strategy[node][:, classes[:, nodes.turn[node]]]
-        below = nodes.children[node]
-        value = shares[0][:, None] * values[below[0]]
-        for a, child in enumerate(below[1:], 1):
-            value += shares[a][:, None] * values[child]
-        values[node] = value
-    return values
-
-
-def _means(sums: Floats) -> tuple[Floats, Floats]:
-    """(means, halves of 95% intervals) [actions, C] of weighted sums."""
-    weight, first, squares, square_first, second = np.moveaxis(sums, 1, 0)
-    empty = np.full_like(first, np.nan)
-    mean = np.divide(first, weight, out=empty.copy(), where=weight > 0)
-    spread = np.maximum(second - 2 * mean * square_first + mean**2 * squares, 0.0)
-    return mean, CONFIDENCE * np.divide(np.sqrt(spread), weight, out=empty, where=weight > 0)
-
-
-# What a player could gain by what it does before the flop
-
-
-@dataclass(frozen=True)
-class PreflopGain:
-    """What other play before the flop would gain, if play after the flop stays: chips a hand, chosen on deals and
-    measured on others."""
-
-    gain: float
-    error: float  # half of a 95% interval
-
-
-def preflop_gains(
-    deals: Deals, strategy: list[Floats], count: int, on_block: Callable[[int], bool]
-) -> list[PreflopGain]:
-    """By seat. A best response is chosen on `count` deals, and measured on as many others."""
-    nodes, players = deals.nodes, deals.nodes.question.players
-    reach = reaches(nodes, strategy)
-    sums = np.zeros((players, len(nodes.ends), CLASSES))
-    done = 0
-    while done < count:
-        won, classes = deals.block(done, BLOCK)
-        weight = _others(nodes, reach, classes)
-        for seat in range(players):
-            for k in range(len(nodes.ends)):
-                sums[seat, k] += np.bincount(classes[:, seat], weight[seat][k] * won[:, k, seat], CLASSES)
-        done += BLOCK
-        if on_block(done):
-            break
-    chosen = [_response(nodes, seat, sums[seat], strategy) for seat in range(players)]
-    total, squares, measured_on = np.zeros(players), np.zeros(players), done
-    for first in range(done, 2 * done, BLOCK):
-        won, classes = deals.block(first, BLOCK)
-        weight = _others(nodes, reach, classes)
-        for seat in range(players):
-            own = reaches(nodes, chosen[seat])[nodes.ends, seat] - reach[nodes.ends, seat]
-            more = (weight[seat] * own[:, classes[:, seat]] * won[:, :, seat].T).sum(axis=0)
-            total[seat] += more.sum()
-            squares[seat] += (more**2).sum()
-    mean = total / measured_on
-    spread = np.sqrt(np.maximum(squares / measured_on - mean**2, 0.0) / measured_on)
-    return [PreflopGain(float(a), CONFIDENCE * float(b)) for a, b in zip(mean, spread, strict=True)]
-
-
-def _others(nodes: PreflopNodes, reach: Floats, classes: Ints) -> list[Floats]:
-    """By seat [ends, deals]: how likely the others act so that an end is reached."""
-    by_seat = [reach[nodes.ends, seat, :][:, classes[:, seat]] for seat in range(classes.shape[1])]
-    return [np.prod([each for other, each in enumerate(by_seat) if other != seat], axis=0)
-            for seat in range(len(by_seat))]  # fmt: skip
-
-
-def _response(nodes: PreflopNodes, seat: int, sums: Floats, strategy: list[Floats]) -> list[Floats]:
-    """The strategy with the best response of a seat to what ends are worth. sums: [ends, C]."""
-    values: list[Floats] = [np.empty(0)] * len(nodes)
-    for k, end in enumerate(nodes.ends):
-        values[end] = sums[k]
-    answer = list(strategy)
-    for node in reversed(nodes.decisions):
-        below = np.stack([values[child] for child in nodes.children[node]])
-        if nodes.turn[node] != seat:
-            values[node] = below.sum(axis=0)
-            continue
-        values[node] = below.max(axis=0)
-        answer[node] = (np.arange(len(below))[:, None] == below.argmax(axis=0)).astype(np.float64)
-    return answer

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kibitz.cards.recipes import class_of
 from kibitz.core.errors import GameError
-from kibitz.poker.preflop.nodes import PreflopNodes, reaches
+from kibitz.poker.preflop.nodes import FirstNodes, reaches
 from kibitz.poker.preflop.question import CHIPS, Preflop
 from kibitz.poker.spots.reading import spot as spot_of
 from kibitz.poker.spots.spot import Spot
@@ -48,10 +48,11 @@ class PreflopSolution:
     """A solved question. C classes of hands, 169 in a whole deck."""
 
     question: Preflop
-    nodes: PreflopNodes
+    nodes: FirstNodes
     strategy: list[Floats]  # of each node [actions, C]; empty at ends
     won: list[Floats]  # of each node [actions, C]: big blinds that the player to act wins in the whole hand
     errors: list[Floats]  # halves of 95% intervals of these; 0 where all cards were counted
+    met: list[Floats]  # of each node [C]: how likely the player to act has a hand and the others come here; relative
     reach: Floats  # [P]  how likely a node is reached
     values: Floats  # [players]  big blinds a hand
     value_errors: Floats  # [players]
@@ -92,6 +93,14 @@ class PreflopSolution:
         return spot_of(board, ranges, node.pot, node.behind, **options)
 
 
+def mean_values(weights: Floats, values: Floats) -> Floats:
+    """[actions]  means of values over hands by their weights, both [actions, C]; NaN where no hand is."""
+    total = weights.sum(axis=1)
+    known = np.where(np.isfinite(values), values, 0.0)
+    means = np.full(len(total), np.nan)
+    return np.asarray(np.divide((weights * known).sum(axis=1), total, out=means, where=total > 1e-15))
+
+
 class PreflopNode:
     """What happens after one line of actions."""
 
@@ -121,12 +130,18 @@ class PreflopNode:
     @property
     def values(self) -> Floats:
         """[actions, C]  big blinds that an action wins from here on: a fold wins 0."""
-        return self.solution.won[self.node] + self.paid[self.turn]
+        return np.asarray(self.solution.won[self.node] + self.paid[self.turn])
 
     @property
     def errors(self) -> Floats:
         """[actions, C]  halves of 95% intervals of the values."""
         return self.solution.errors[self.node]
+
+    @property
+    def means(self) -> Floats:
+        """[actions]  what each wins, over the hands that take it."""
+        own = self.solution.met[self.node] * self.solution.reaches[self.node, self.turn]
+        return mean_values(self.strategy * own, self.values)
 
     @property
     def reach(self) -> float:
@@ -183,4 +198,5 @@ class PreflopNode:
 
     def action_range(self, action: str) -> str:
         """The hands that take an action here, with how often they do."""
-        return written(self.strategy[self.actions.index(action)] * (self.solution.reaches[self.node, self.turn] > NEVER))
+        comes = self.solution.reaches[self.node, self.turn] > NEVER
+        return written(self.strategy[self.actions.index(action)] * comes)

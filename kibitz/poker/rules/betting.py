@@ -237,15 +237,15 @@ class _Level(NamedTuple):
     first: NDArray[np.int64]  # [len(bets) + 1]: where each one's children begin
 
 
-def betting_tree(definition: Definition, limit: int = 2_000_000, offer: Offer | None = None) -> BettingTree:
+def betting_tree(definition: Definition, limit: int = 2_000_000, few: Offer | None = None) -> BettingTree:
     """All betting of a game. More than `limit` nodes are refused, with their number or as many as were counted.
 
-    offer: what a seat may do, where that is not all that the definition allows; of legal actions alone.
+    few: what a seat may do, where that is not all that the definition allows; of legal actions alone.
 
     Equal values of `Bets` have equal trees below them. So the rules are asked once for each value and distance from
     the root, and the tree is spread out from these levels by array operations.
     """
-    levels, offers = _levels(definition, min(limit, 2**31 - 1), offer)  # nodes are numbered by int32
+    levels, offers = _levels(definition, min(limit, 2**31 - 1), few)  # nodes are numbered by int32
     sizes = _sizes(levels)
     total = int(sizes[0][0])
     parent = np.full(total, -1, np.int32)

@@ -9,7 +9,7 @@ one *line* (one way to come to a street). What a line consists of, kernels read 
 - `take` and `share`: what a street is worth where the one before leads to it; hands that differ by names of suits alone
   have their mean.
 - `up`: values and regrets of a street that is not the last.
-- `lists`, `ranks` and `lower` write tables, once. `widen` turns codes of 16 bits into numbers.
+- `lists`, `ranks` and `lower` write tables, once; `widen` turns codes of 16 bits into numbers (`cuda_tables.py`).
 
 A *slot* is a vector for a node to which the other has just bet its way, and for all nodes after it until the other acts
 again: first of the other's reach, then of the seat's values. So the slots of a line are all that it needs.
@@ -26,10 +26,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from kibitz.poker.spots.cuda_tables import TABLES
+
 LIST = 64  # numbers of a running sum; a card is in 51 hands at most
 ROOM = LIST + LIST // 8  # with gaps
 GROUP = 8  # threads of a list
-BLOCK = 640  # threads of a block at most
 FOLD, SHOWDOWN, EXIT, SUM = range(4)  # kinds of items: ends of betting, the next street, actions of the other
 SUMS, BOTH = 1, 2  # what a group needs: running sums; the other's reach with the same two cards
 LEARN, KEEP, AVERAGED, BEST = 1, 2, 4, 8  # what a pass does: as SpotJob
@@ -70,6 +71,7 @@ __device__ __forceinline__ kept kept_of(const real number) { return number > LEA
 
 struct alignas(sizeof(kept) * V) Kepts { kept x[V]; };
 struct alignas(sizeof(real) * V) Reals { real x[V]; };
+struct alignas(16) Hands { unsigned short x[PART]; };
 struct alignas(16) Pay { real x, y, z, w; };
 
 // A line for the passes of one seat: what the other does, the groups of its slots, the reach it begins with (its row on
@@ -117,7 +119,7 @@ __device__ __forceinline__ void go_down(
     for (int d = 0; d < line.downs; d++) {
       const int4 of = downs[d];  // the slot it is in, the slot of the first action, actions, their first row
       const int width = of.z;
-      const wide_int row = (wide_int)of.w * size + h;
+      const int row = of.w * size + h;
       Kepts number[MOST], old[MOST];
       _Pragma("unroll")
       for (int a = 0; a < MOST; a++)
@@ -176,10 +178,10 @@ __device__ __forceinline__ void sum_up(
     const int list = j / GROUP, part = j % GROUP;
     real before[PART], all = 0;
     if (list < cards) {
-      const unsigned short* const hands = with_card + list * LIST + part * PART;
+      const Hands hands = *(const Hands*)(with_card + list * LIST + part * PART);
       _Pragma("unroll")
       for (int i = 0; i < PART; i++) {
-        const int hand = hands[i];
+        const int hand = hands.x[i];
         before[i] = all;
         all += hand == NONE ? 0 : reach[hand];
       }
@@ -217,33 +219,37 @@ __device__ __forceinline__ void sum_up(
 }
 
 // The seat's values in all slots of a line, from the last to the first, and its new regrets. exits: values where the
-// next street begins; out: those of the first slot.
+// next street begins; out: those of the first slot. ends: there is no next street.
 __device__ __forceinline__ void go_up(
     const Spot* spot, const Line& line, const int board, const Pass& pass, const int stride, const int cards,
-    real* slots, real* room, const real* exits, real* out) {
+    real* slots, real* room, const real* exits, real* out, const bool ends) {
   const int seat = pass.seat, own = seat * spot->boards + board, others = (1 - seat) * spot->boards + board;
   const int size = spot->size[own], count = spot->count[own], met_count = spot->count[others];
   const wide_int base = spot->state_base[own];
+  kept* const regret = spot->regret + base;
+  const kept* const weights = pass.mode & AVERAGED ? spot->average + base : regret;
+  const int4* const groups = spot->groups + line.group_first;
+  const int4* const all_items = spot->items;
+  const Pay* const all_pays = spot->pays;
   const unsigned short* const same = spot->same + spot->hand_first[own];
   const uint2* const ranked = spot->ranked + spot->hand_first[own];
   const unsigned short* const with_card = spot->with_card + (wide_int)others * spot->cards * LIST;
   const Sums sums = sums_in(room, cards, stride);
   const int last = place_in(LIST - 1), pieces = met_count / LIST + 1;
   for (int s = line.slots - 1; s >= 0; s--) {
-    const int4 group = spot->groups[line.group_first + s];  // the first row or -1, items, the first item, needs
+    const int4 group = groups[s];  // the first row or -1, items, the first item, needs
     real* const here = slots + s * stride;
     const bool needs_sums = group.w & SUMS, needs_both = group.w & BOTH;
     if (needs_sums) sum_up(sums, here, with_card, cards, met_count, needs_both);
     const int width = group.y;
-    const int4* const items = spot->items + group.z;
-    const Pay* const pays = spot->pays + group.z;
+    const int4* const items = all_items + group.z;
+    const Pay* const pays = all_pays + group.z;
     real* const target = s ? here : out;
     for (int h = V * threadIdx.x; h < size; h += V * blockDim.x) {
       real below[V], level[V], met[V], both[V];
-      const wide_int row = base + (wide_int)group.x * size + h;
+      const int row = group.x * size + h;  // rows of a board and a seat are fewer than 2^31 numbers
       Kepts number[MOST];
       const bool plays = group.x >= 0 && !(pass.mode & BEST);
-      const kept* const weights = pass.mode & AVERAGED ? spot->average : spot->regret;
       _Pragma("unroll")
       for (int a = 0; a < MOST; a++)
         if (plays && a < width) number[a] = *(const Kepts*)(weights + row + a * size);
@@ -269,7 +275,7 @@ __device__ __forceinline__ void go_up(
       for (int a = 0; a < MOST; a++)
         if (a < width) {
           const int4 item = items[a];
-          if (item.x == EXIT) {
+          if (!ends && item.x == EXIT) {
             const Reals from = *(const Reals*)(exits + (wide_int)item.y * stride + h);
             _Pragma("unroll")
             for (int v = 0; v < V; v++) value[a][v] = from.x[v];
@@ -320,7 +326,7 @@ __device__ __forceinline__ void go_up(
               _Pragma("unroll")
               for (int v = 0; v < V; v++)
                 now.x[v] = kept_of(number_of(number[a].x[v]) * pass.grow + (value[a][v] - mean.x[v]));
-              *(Kepts*)(spot->regret + row + a * size) = now;
+              *(Kepts*)(regret + row + a * size) = now;
             }
         }
       }
@@ -356,31 +362,49 @@ extern "C" __global__ void __launch_bounds__(BLOCK) up(
   pass.seat = seat; pass.mode = mode; pass.grow = grow; pass.decay = 0;
   go_up(spot, line, street.board_first + k, pass, street.stride, cards, slots, room,
         exits + (wide_int)k * street.exits * street.stride,
-        out + ((wide_int)k * street.lines + line.entry) * street.stride);
+        out + ((wide_int)k * street.lines + line.entry) * street.stride, false);
 }
 
-// Some lines on all boards of the last street. far_slots: of each block, in far; 0: slots are in shared memory.
+// A line of the last street on its board k.
+__device__ __forceinline__ void whole_line(
+    const Spot* spot, const Street* streets, const int level, const Pass& pass, const int cards, const int number,
+    const int k, real* slots, real* room, const real* reach_above, real* out) {
+  const Street street = streets[level], above = streets[level > 0 ? level - 1 : 0];
+  const Line line = spot->lines[pass.seat * spot->line_count + number];
+  const int board = street.board_first + k;
+  enter(spot, line, 1 - pass.seat, board, reach_above, above, slots);
+  __syncthreads();
+  go_down(spot, line, 1 - pass.seat, board, pass, slots, street.stride);
+  __syncthreads();
+  go_up(spot, line, board, pass, street.stride, cards, slots, room, (const real*)0,
+        out + ((wide_int)k * street.lines + line.entry) * street.stride, true);
+}
+
+// Some lines on all boards of the last street: a block has a board and a line, and its slots in shared memory.
 extern "C" __global__ void __launch_bounds__(BLOCK) last(
     const Spot* spot, const Street* streets, const int level, const int seat, const int mode, const real grow,
-    const real decay, const int cards, const int* some, const int count, const int far_slots, real* far,
-    const real* reach_above, real* out) {
+    const real decay, const int cards, const int* some, const int count, const real* reach_above, real* out) {
   extern __shared__ real room[];
-  const Street street = streets[level], above = streets[level > 0 ? level - 1 : 0];
-  const int stride = street.stride, pieces = stride / LIST + 1;
+  const int stride = streets[level].stride, pieces = stride / LIST + 1, k = blockIdx.x / count;
   const int taken = ((cards + pieces) * ROOM + 2 * pieces + 1 + stride + 3) / 4 * 4;
-  real* const slots = far_slots ? far + (wide_int)blockIdx.x * far_slots * stride : room + taken;
   Pass pass;
   pass.seat = seat; pass.mode = mode; pass.grow = grow; pass.decay = decay;
-  for (int work = blockIdx.x; work < street.boards * count; work += gridDim.x) {
-    const int k = work / count;
-    const Line line = spot->lines[seat * spot->line_count + some[work - k * count]];
-    enter(spot, line, 1 - seat, street.board_first + k, reach_above, above, slots);
-    __syncthreads();
-    go_down(spot, line, 1 - seat, street.board_first + k, pass, slots, stride);
-    __syncthreads();
-    go_up(spot, line, street.board_first + k, pass, stride, cards, slots, room, (const real*)0,
-          out + ((wide_int)k * street.lines + line.entry) * stride);
-  }
+  whole_line(spot, streets, level, pass, cards, some[(int)blockIdx.x - k * count], k, room + taken, room, reach_above,
+             out);
+}
+
+// The same with slots elsewhere: as many of each block, and few blocks that go through all the work.
+extern "C" __global__ void __launch_bounds__(BLOCK) last_far(
+    const Spot* spot, const Street* streets, const int level, const int seat, const int mode, const real grow,
+    const real decay, const int cards, const int* some, const int count, const real* reach_above, real* out,
+    const int far_slots, real* far) {
+  extern __shared__ real room[];
+  const Street street = streets[level];
+  Pass pass;
+  pass.seat = seat; pass.mode = mode; pass.grow = grow; pass.decay = decay;
+  for (int work = blockIdx.x; work < street.boards * count; work += gridDim.x)
+    whole_line(spot, streets, level, pass, cards, some[work % count], work / count,
+               far + (wide_int)blockIdx.x * far_slots * street.stride, room, reach_above, out);
 }
 
 // What the boards below a board are worth at an exit, by their weights. A block has a board and an exit.
@@ -419,84 +443,23 @@ extern "C" __global__ void __launch_bounds__(BLOCK) share(
     for (int i = begin[0]; i < begin[1]; i++) values[spot->members[i]] = all;
   }
 }
-
-// The hands of a seat with each card of a board, in the order of its list. A block has a board and a seat.
-extern "C" __global__ void __launch_bounds__(BLOCK) lists(const Spot* spot) {
-  const int at = blockIdx.x, board = at % spot->boards, count = spot->count[at], first = spot->hand_first[at];
-  const unsigned char* const live = spot->live + 52 * board;
-  for (int c = threadIdx.x; c < 52; c += blockDim.x) {
-    if (live[c] == 255) continue;
-    unsigned short* const list = spot->with_card + ((wide_int)at * spot->cards + live[c]) * LIST;
-    int n = 0;
-    for (int h = 0; h < count; h++)
-      if (spot->card[first + h] == 16 * c || spot->card[spot->hands + first + h] == 16 * c) list[n++] = h;
-    while (n < LIST) list[n++] = NONE;
-  }
-}
-
-// Of each hand: how many of the other's hands it beats, and how many do not beat it, 11 bits each; its two cards; and
-// the same two numbers among the hands with its first and with its second card, 6 bits each.
-extern "C" __global__ void __launch_bounds__(BLOCK) ranks(const Spot* spot) {
-  const int at = blockIdx.x, board = at % spot->boards, seat = at / spot->boards;
-  const int count = spot->count[at], first = spot->hand_first[at];
-  const int ties = spot->tie_first[board + 1] - spot->tie_first[board];
-  const int* const own = spot->tie_stop + seat * spot->ties + spot->tie_first[board];
-  const int* const others = spot->tie_stop + (1 - seat) * spot->ties + spot->tie_first[board];
-  const wide_int list = (wide_int)((1 - seat) * spot->boards + board) * spot->cards * LIST;
-  for (int h = threadIdx.x; h < count; h += blockDim.x) {
-    int t = 0, end = ties;
-    while (t < end) {  // the first group that ends behind the hand
-      const int middle = (t + end) / 2;
-      if (own[middle] > h) end = middle;
-      else t = middle + 1;
-    }
-    const unsigned int low = ties && t ? others[t - 1] : 0, high = ties ? others[t] : 0;
-    unsigned int card[2], numbers[2][2];
-    for (int i = 0; i < 2; i++) {
-      card[i] = spot->live[52 * board + spot->card[i * spot->hands + first + h] / 16];
-      const unsigned short* const hands = spot->with_card + list + card[i] * LIST;
-      unsigned int lower = 0, upto = 0;
-      while (lower < LIST - 1 && hands[lower] != NONE && hands[lower] < low) lower++;
-      while (upto < LIST - 1 && hands[upto] != NONE && hands[upto] < high) upto++;
-      numbers[i][0] = lower;
-      numbers[i][1] = upto;
-    }
-    uint2 of;
-    of.x = low | high << 11 | card[0] << 22;
-    of.y = numbers[0][0] | numbers[0][1] << 6 | numbers[1][0] << 12 | numbers[1][1] << 18 | card[1] << 24;
-    spot->ranked[first + h] = of;
-  }
-}
-
-// Where the hands of a board are on each board below it.
-extern "C" __global__ void __launch_bounds__(BLOCK) lower(const Spot* spot) {
-  const int at = blockIdx.x, count = spot->count[at], first = spot->hand_first[at];
-  unsigned short* const out = spot->lower + (wide_int)at * spot->first_stride;
-  for (int h = threadIdx.x; h < spot->first_stride; h += blockDim.x) out[h] = NONE;
-  __syncthreads();
-  for (int h = threadIdx.x; h < count; h += blockDim.x) out[spot->up[first + h]] = h;
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK) widen(
-    const unsigned short* codes, float* numbers, const wide_int count) {
-  const wide_int step = (wide_int)gridDim.x * blockDim.x;
-  for (wide_int i = (wide_int)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step)
-    numbers[i] = __uint_as_float(((unsigned int)codes[i] << 13) + (95u << 23));
-}
 """
 
 
 @lru_cache(32)
-def source(narrow: bool, real: str, most: int, group: int = GROUP, v: int = 2, block: int = BLOCK) -> str:
+def source(
+    narrow: bool, real: str, most: int, group: int = GROUP, v: int = 2, bounds: tuple[int, int] = (576, 2)
+) -> str:
     """All kernels. narrow: regrets and averages are codes; real: float or double; most: actions of a decision. group: 1
-    where a block has one thread; v: hands that a thread has side by side; block: threads of a block, at most."""
+    where a block has one thread; v: hands that a thread has side by side; bounds: threads of a block, at most, and
+    such blocks that a multiprocessor should hold."""
     names = {"NARROW": int(narrow), "REAL": real, "MOST": most, "GROUP": group, "WARP": 32 if group > 1 else 1,
-             "V": v, "LIST": LIST, "BLOCK": block, "LEAST": f"{2.0**-32!r}f", "FOLD": FOLD, "SHOWDOWN": SHOWDOWN,
-             "EXIT": EXIT, "SUM": SUM, "SUMS": SUMS, "BOTH": BOTH, "LEARN": LEARN, "KEEP": KEEP, "AVERAGED": AVERAGED,
-             "BEST": BEST}  # fmt: skip
+             "V": v, "LIST": LIST, "BLOCK": f"{bounds[0]}, {bounds[1]}", "LEAST": f"{2.0**-32!r}f",
+             "FOLD": FOLD, "SHOWDOWN": SHOWDOWN, "EXIT": EXIT, "SUM": SUM, "SUMS": SUMS, "BOTH": BOTH,
+             "LEARN": LEARN, "KEEP": KEEP, "AVERAGED": AVERAGED, "BEST": BEST}  # fmt: skip
     head = "".join(f"#define {name} {value}\n" for name, value in names.items())
     fields = "".join(f"  {kind} {name};\n" for name, kind in ARRAYS)
-    return head + SOURCE.replace("ARRAYS\n", fields)
+    return head + SOURCE.replace("ARRAYS\n", fields) + TABLES
 
 
 def shared_bytes(cards: int, stride: int, slots: int, itemsize: int = 4) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import permutations
 from typing import NamedTuple
 
@@ -37,6 +38,7 @@ def renamed(card: int, renaming: Renaming) -> int:
     return card // 4 * 4 + renaming[card % 4]
 
 
+@lru_cache(24)
 def renamed_hands(renaming: Renaming) -> Ints:
     """[1326]  the number of each hand after a renaming."""
     cards = hand_cards().astype(np.int64)
@@ -112,6 +114,7 @@ class HandLists:
 
 
 LANES = 16
+APART = 4 * HANDS
 
 
 def hand_lists(boards: list[SpotBoard], ranges: Floats, last: int) -> HandLists:
@@ -127,10 +130,11 @@ class _ListWriter:
         self.boards, self.last = boards, last
         self.cards = hand_cards().astype(np.int64)
         self.live = [np.flatnonzero(weights) for weights in ranges]
+        self.equal = np.array_equal(self.live[0], self.live[1])  # both seats have the same lists
         self.either = np.flatnonzero(ranges.any(axis=0))
         low, high = self.cards.T
         # Of hands that tie, neighbours share no card if that can be: sums by card then wait less for each other.
-        self.apart = (high - low) % 4 * HANDS + np.arange(HANDS)
+        self.apart = (high - low) % 4 * HANDS + np.arange(HANDS)  # below APART
         self.numbers: list[tuple[Ints, Ints]] = []
         self.parts: dict[str, list[Ints]] = {name: [] for name in ("number", "up", "same", "alike", "stop")}
         self.count, self.size, self.first = (np.zeros((2, len(boards)), np.int64) for _ in range(3))
@@ -146,21 +150,30 @@ class _ListWriter:
         strength = np.zeros(0, np.int64)
         if len(board.cards) == self.last:
             strength = self.strengths(board.cards, self.either[~clash[self.either]])
-        hands = []
-        for live in self.live:
-            some = live[~clash[live]]
-            if len(strength):
-                some = some[np.lexsort((self.apart[some], strength[some]))]
-            hands.append(some)
-        self.numbers.append((hands[0], hands[1]))
+        first = self.sorted(self.live[0][~clash[self.live[0]]], strength)
+        hands = first, first if self.equal else self.sorted(self.live[1][~clash[self.live[1]]], strength)
+        self.numbers.append(hands)
         for seat in (0, 1):
             self.write(number, seat, hands[seat], hands[1 - seat])
         self.merged[number] = len(board.renamings) > 1
         if len(strength):
-            levels = np.unique(np.concatenate([strength[some] for some in hands]))
-            stops = [np.searchsorted(strength[some], levels, side="right") for some in hands]
-            self.parts["stop"].append(np.stack(stops))
-            self.tie_first[number + 1 :] = self.tie_first[number] + len(levels)
+            stops = self.stops([strength[some] for some in hands])
+            self.parts["stop"].append(stops)
+            self.tie_first[number + 1] = self.tie_first[number] + stops.shape[1]
+        else:
+            self.tie_first[number + 1] = self.tie_first[number]
+
+    def sorted(self, hands: Ints, strength: Ints) -> Ints:
+        """Hands in order of strength; as they are on boards before the last."""
+        return hands[np.argsort(strength[hands] * APART + self.apart[hands])] if len(strength) else hands
+
+    def stops(self, strengths: list[Ints]) -> Ints:
+        """[2, groups]  where each group of hands of one strength ends in both lists."""
+        if self.equal:
+            ends = 1 + np.flatnonzero(np.append(np.diff(strengths[0]) > 0, True))
+            return np.stack([ends, ends])
+        levels = np.unique(np.concatenate(strengths))
+        return np.stack([np.searchsorted(some, levels, side="right") for some in strengths])
 
     def strengths(self, board: tuple[int, ...], hands: Ints) -> Ints:
         """[1326]  values of hands; 0 for others."""

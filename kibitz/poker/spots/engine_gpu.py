@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.core.errors import GameError
 from kibitz.poker.exact.gpu import SHARE, GpuQueue, on_gpu
 from kibitz.poker.exact.operator import aligned
 from kibitz.poker.spots import cuda
@@ -23,33 +24,35 @@ from kibitz.poker.spots.spot import Spot, SpotTree, meeting
 
 Floats = NDArray[np.float64]
 WARP = 32
-MOST_SHARED = 227 << 10  # bytes of shared memory that a block may have (compute capability 9.0)
-PER_SM = 1536  # threads that a multiprocessor should have
+OWN_SHARED = 1 << 10  # bytes of shared memory that a block takes for itself
 FAR_BLOCKS = 132 * 4  # blocks whose slots are in the memory of the GPU
 LEAST = 2.0**-32
 
 
 @dataclass(frozen=True)
 class GpuShape:
-    """How work is dealt out on a GPU. group: threads of a running sum; pair: hands that a thread has side by side."""
+    """How work is dealt out on a GPU."""
 
-    group: int = cuda.GROUP
-    pair: int = 2
-    block: int = cuda.BLOCK
-    most_shared: int = MOST_SHARED
-    per_sm: int = PER_SM
+    group: int = cuda.GROUP  # threads of a running sum
+    pair: int = 2  # hands that a thread has side by side
+    block: int = 576  # threads of a block at most
+    blocks: int = 2  # such blocks that a multiprocessor should hold: it bounds the registers of a thread
+    most_shared: int = 227 << 10  # bytes of shared memory that a block may have (compute capability 9.0)
 
     def threads(self, stride: int, shared: int) -> int:
-        """Of a block: enough for all hands in one, two or four rounds, so that a multiprocessor has many."""
+        """Of a block: all hands in one to four rounds, so that a multiprocessor has as many threads as it can."""
         if self.group == 1:
             return 1
-        pairs = -(-stride // self.pair)
-        blocks = max(1, (self.most_shared + 1024) // (shared + 1024))
-        for rounds in (4, 2):
-            threads = -(-pairs // (rounds * WARP)) * WARP
-            if min(blocks, 32) * threads >= self.per_sm and threads >= 2 * WARP:
-                return min(threads, self.block)
-        return min(-(-pairs // WARP) * WARP, self.block)
+        most = self.block * self.blocks
+        fit = max(1, (self.most_shared + OWN_SHARED) // (shared + OWN_SHARED))
+        options = [self.whole(stride, rounds) for rounds in (2, 3, 1, 4)]
+        return max(options, key=lambda threads: threads * min(fit, most // threads))
+
+    def whole(self, stride: int, rounds: int = 1) -> int:
+        """Threads that go over all hands in so many rounds."""
+        if self.group == 1:
+            return 1
+        return min(self.block, max(2 * WARP, -(-stride // (self.pair * rounds * WARP)) * WARP))
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,9 @@ class GpuSpotCfr:
         self.real = np.dtype(np.float64 if self.kind == np.float64 else np.float32)
         self.queue, self.shape = queue or on_gpu(), shape or GpuShape()
         self.programs = lines_of(layout.streets)
+        if int(layout.rows.max()) >= 2**31:
+            raise GameError("one street has too much betting for the kernels of a GPU: give fewer sizes, or leave out "
+                            "the device")  # fmt: skip
         self.most = int(self.programs.groups[:, 1].max(initial=1))
         self.most = max(self.most, int(self.programs.downs[:, 2].max(initial=1)))
         self.cards = layout.spot.deck[0] * layout.spot.deck[1] - len(layout.spot.board)
@@ -125,6 +131,12 @@ class GpuSpotCfr:
                       for k in range(self.levels)]  # fmt: skip
         self.out = [to.zeros(boards[k] * streets[k][3] * strides[k], self.real) for k in range(self.levels)]
         self.merged = [_merged_on(layout, level) for level in range(self.levels)]
+        self.shapes = [
+            _StreetShape(each[1], each[3], each[6],
+                         cuda.shared_bytes(self._live(level), each[4], 0, self.real.itemsize),
+                         self.shape.whole(each[4]))
+            for level, each in enumerate(streets)
+        ]  # fmt: skip
         self.classes = self._classes(strides[last])
         far = max((each.slots for each in self.classes if each.far), default=0)
         self.far = to.zeros(max(4, self._far_blocks() * far * strides[last]), self.real)
@@ -162,7 +174,9 @@ class GpuSpotCfr:
 
     def source(self) -> str:
         real = "float" if self.real == np.float32 else "double"
-        return cuda.source(self.kind == np.uint16, real, self.most, self.shape.group, self.shape.pair, self.shape.block)
+        shape = self.shape
+        bounds = (shape.block, shape.blocks)
+        return cuda.source(self.kind == np.uint16, real, self.most, shape.group, shape.pair, bounds)
 
     def _launch(self, name: str, blocks: int, threads: int, args: tuple[Any, ...], shared: int = 0) -> None:
         self.queue.launch(self.source(), name, (blocks, 1), threads, args, shared)
@@ -171,7 +185,7 @@ class GpuSpotCfr:
 
     def walk(self, seat: int, mode: int, grow: float = 0.0, decay: float = 0.0) -> None:
         """One pass of a seat; its values at the root are then in out[0]."""
-        common, streets = (self.spot, self.streets), self._shapes
+        common, streets = (self.spot, self.streets), self.shapes
         to_grow, to_decay, who, how = self.real.type(grow), self.real.type(decay), np.int32(seat), np.int32(mode)
         last = self.levels - 1
         for level in range(last):
@@ -181,11 +195,13 @@ class GpuSpotCfr:
             ))  # fmt: skip
         for some in self.classes:
             blocks = streets[last].boards * some.count
-            self._launch("last", min(blocks, self._far_blocks()) if some.far else blocks, some.threads, (
-                *common, np.int32(last), who, how, to_grow, to_decay, np.int32(self._live(last)), some.lines,
-                np.int32(some.count), np.int32(some.slots if some.far else 0), self.far, self.reach[max(0, last - 1)],
-                self.out[last],
-            ), some.shared)  # fmt: skip
+            args = (*common, np.int32(last), who, how, to_grow, to_decay, np.int32(self._live(last)), some.lines,
+                    np.int32(some.count), self.reach[max(0, last - 1)], self.out[last])  # fmt: skip
+            if some.far:
+                self._launch("last_far", min(blocks, self._far_blocks()), some.threads,
+                             (*args, np.int32(some.slots), self.far), some.shared)  # fmt: skip
+            else:
+                self._launch("last", blocks, some.threads, args, some.shared)
         for level in range(last - 1, -1, -1):
             each = streets[level]
             self._launch("take", each.boards * each.exits, self._plain(256),
@@ -198,16 +214,6 @@ class GpuSpotCfr:
                 *common, np.int32(level), who, how, to_grow, np.int32(self._live(level)), self.reach[level],
                 self.exits[level], self.out[level],
             ), each.shared)  # fmt: skip
-
-    @property
-    def _shapes(self) -> list[_StreetShape]:
-        if not hasattr(self, "_shapes_kept"):
-            self._shapes_kept = []
-            for level, (_, boards, _, lines, stride, _, exits, _) in enumerate(self._streets().tolist()):
-                shared = cuda.shared_bytes(self._live(level), stride, 0, self.real.itemsize)
-                threads = self.shape.threads(stride, self.shape.most_shared)  # few blocks: as many threads as can be
-                self._shapes_kept.append(_StreetShape(boards, lines, exits, shared, threads))
-        return self._shapes_kept
 
     def iterate(self, done: int, count: int, rule: tuple[float, float] = (ALPHA, GAMMA)) -> None:
         """So many iterations after those that are done, as `kernels/passes.py`, `learn`."""

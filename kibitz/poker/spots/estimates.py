@@ -21,7 +21,7 @@ from kibitz.poker.spots.spot import Spot, SpotTree, live
 # Of an iteration on one core, on x86: a turn spot with 4.6 million sequences in about 14 ms.
 SECONDS_PER_SEQUENCE = 3e-9
 # On an H200, and what comes before the first iteration.
-GPU_SECONDS_PER_SEQUENCE, GPU_SECONDS = 1e-11, 3.0
+GPU_SECONDS_PER_SEQUENCE, GPU_SECONDS = 4e-11, 2.0
 ITERATIONS = 90  # to half a percent of the pot, more or less; they grow with the inverse of its root or so
 BYTES_PER_SEQUENCE = 2 + 2  # regret and average
 BYTES_PER_KNOWN, WIDE_BYTES = 4, 4  # of what is locked; and of the average that it is written into

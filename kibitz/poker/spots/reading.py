@@ -165,6 +165,9 @@ def board_of(source: str | Sequence[int]) -> tuple[int, ...]:
         if len(cards) == 5:
             raise PointedError("board: there are five cards at most", source, match.start(), len(source.rstrip()))
         cards.append(card)
+    if not cards:
+        raise PointedError("board: there is no card; play before the flop is for `kibitz poker preflop` "
+                           "(kibitz.preflop)", source, 0)  # fmt: skip
     if len(cards) < 3:
         raise PointedError(f"board: a flop has three cards, and {len(cards)} {'is' if len(cards) == 1 else 'are'} here",
                            source, len(source.rstrip()))  # fmt: skip

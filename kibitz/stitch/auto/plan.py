@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError
-from kibitz.stitch.auto.cuts import Cut, cuts
+from kibitz.stitch.auto.cuts import Cut
 from kibitz.stitch.auto.judges import Judge
 from kibitz.stitch.auto.programme import best_set
-from kibitz.stitch.auto.setting import DYNAMIC, PAIRS, REBUILT, STATIC, Move, MoveRun, Setting, Size
+from kibitz.stitch.auto.setting import DYNAMIC, PAIRS, REBUILT, Move, MoveRun, Setting, Size
 from kibitz.stitch.auto.signals import PartSignal, losses
 
 Floats = NDArray[np.float64]
@@ -156,23 +156,15 @@ def candidates(
     setting: Setting, lost: Floats, changed: Bools, limits: Limits, effort: Effort
 ) -> tuple[list[Cut], list[tuple[Move, Size]]]:
     """(the parts that are looked at, the moves that fit the limits). changed: [I] infosets that experts have."""
-    sets = [s for s in effort.seats if s != PAIRS or setting.players > 2]
-    insides = list(effort.insides)
-    if not setting.has_tree:  # experts of a form see the game as it is, and nobody is free outside their part
-        sets, insides = ["all"], ["null"]
-
-    def experts(cut: Cut) -> list[Move]:
-        return [Move(STATIC, (cut,), seats, (inside,)) for inside in insides for seats in sets]
-
     def fits(cut: Cut) -> bool:
-        return any(limits.allow(setting.size(move)) for move in experts(cut))
+        return any(limits.allow(setting.size(move)) for move in setting.experts(cut, effort))
 
-    parts = cuts(setting.parts, lost, effort.cuts, fits)
-    moves = [move for cut in parts for move in experts(cut)]
+    parts = setting.cuts(lost, effort.cuts, fits)
+    moves = [move for cut in parts for move in setting.experts(cut, effort)]
     if changed.any() and not changed.all():
         moves.append(Move(REBUILT, (Cut("rest", ~changed),), "all", (setting.base,)))
     sized = [(move, setting.size(move)) for move in moves]
-    return parts, [(move, size) for move, size in sized if size.infosets and limits.allow(size)]
+    return parts, setting.tried([(move, size) for move, size in sized if size.infosets and limits.allow(size)])
 
 
 def pilots_of(
@@ -269,7 +261,7 @@ def dynamic_move(
     def fits_alone(cut: Cut) -> bool:
         return limits.allow(setting.size(Move(DYNAMIC, (cut,), "all", (inside,))))
 
-    parts = cuts(setting.parts, lost, effort.cuts, fits_alone)
+    parts = setting.cuts(lost, effort.cuts, fits_alone)
     alone = [setting.size(Move(DYNAMIC, (cut,), "all", (inside,))) for cut in parts]
     coarse = setting.base_rows
     fits = [k for k in range(len(parts)) if alone[k].infosets > coarse]

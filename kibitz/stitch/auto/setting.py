@@ -10,7 +10,7 @@ A `Move` is an ordinary computation of `kibitz.stitch` on the strategy of the mo
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from kibitz.forms.sequence import form_of
 from kibitz.games import game as make_game
 from kibitz.games.tree import Tree, tree_of
 from kibitz.solvers import Task, make
-from kibitz.stitch.auto.cuts import Cut
+from kibitz.stitch.auto.cuts import Cut, cuts
 from kibitz.stitch.auto.signals import PartSignal, losses, part_reach
 from kibitz.stitch.columns import ColumnTarget, column_target, mixed, seed_of
 from kibitz.stitch.nodes import BYTES
@@ -157,6 +157,22 @@ class Setting:
         return Profile(self.form.infosets, probabilities, {"game": self.spec, "tree": digest, **meta})
 
     # Moves
+
+    def cuts(self, lost: Floats, most: int, fits: Callable[[Cut], bool]) -> list[Cut]:
+        """The parts that are looked at: where most is lost, and some expert fits."""
+        return cuts(self.parts, lost, most, fits)
+
+    def experts(self, cut: Cut, effort: Any) -> list[Move]:
+        """The experts that a part may have. effort: as of a plan."""
+        sets = [s for s in effort.seats if s != PAIRS or self.players > 2]
+        insides = list(effort.insides)
+        if not self.has_tree:  # experts of a form see the game as it is, and nobody is free outside their part
+            sets, insides = ["all"], ["null"]
+        return [Move(STATIC, (cut,), seats, (inside,)) for inside in insides for seats in sets]
+
+    def tried(self, moves: Sequence[tuple[Move, Size]]) -> list[tuple[Move, Size]]:
+        """Of the moves that fit the limits, those that are worth a pilot."""
+        return list(moves)
 
     def seats(self, move: Move) -> Any:
         """S of a move as `kibitz.stitch.static` reads it."""

@@ -1,0 +1,1 @@
+"""Spots with three players and more: trained by sampling, with exact hands."""

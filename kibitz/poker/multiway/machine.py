@@ -1,0 +1,116 @@
+"""A spot with several players as a machine: hands come from ranges, and each hand on each board has its own row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kibitz.cards.ranges import hand_cards
+from kibitz.core.errors import GameError
+from kibitz.core.resources import MARGIN, free_memory
+from kibitz.poker.multiway.question import Multiway
+from kibitz.poker.preflop.nodes import FirstNodes, acting_nodes
+from kibitz.poker.rules.machine import PokerMachine
+from kibitz.poker.rules.rules import Poker
+from kibitz.solvers.table_strategy import looked_up
+from kibitz.solvers.tables import row_bytes
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+HANDS = 1326
+SPREAD = 3.0  # places of a hash table for each row: it grows by steps
+
+
+class RangedMachine(PokerMachine):
+    """Poker from a board and ranges on."""
+
+    default = "null"
+
+    def __init__(self, question: Multiway) -> None:
+        from kibitz.poker.multiway.kernels.machine import RangedGame, duel, train
+
+        rules = Poker(question.definition)
+        rules.__dict__["betting"] = question.betting
+        super().__init__(rules, question.betting)
+        hands = [question.hands(seat) for seat in range(question.players)]
+        sums = [np.cumsum(weights[own]) for weights, own in zip(question.live, hands, strict=True)]
+        cards = hand_cards()[np.concatenate(hands)].astype(np.uint8)
+        poker: Any = self.game
+        self.game: Any = RangedGame(
+            **poker._asdict(), shown=np.array(question.board, np.uint8),
+            first=np.concatenate(([0], np.cumsum([len(own) for own in hands]))).astype(np.uint64),
+            below=np.concatenate([each / each[-1] for each in sums]), low=cards[:, 0].copy(), high=cards[:, 1].copy(),
+        )  # fmt: skip
+        self.train, self.duel = train, duel
+
+
+@dataclass(frozen=True)
+class MultiwaySize:
+    """The size of a spot with several players."""
+
+    nodes: int  # of the betting tree
+    rows: int  # decisions of hands on boards
+    bytes: int
+
+
+def size_of(question: Multiway, most_bytes: int | None = None) -> MultiwaySize:
+    """How many rows there are at most. Refuses a spot that does not fit into memory, with what makes it smaller."""
+    tree = question.betting
+    left, boards, rows = question.deck[0] * question.deck[1] - len(question.board), 1, 0
+    hands = [len(question.hands(seat)) for seat in range(question.players)]
+    for level in range(3 - question.street):
+        for seat, own in enumerate(hands):
+            rows += int(((tree.round == level) & (tree.turn == seat)).sum()) * own * boards
+        boards *= left - level
+    needed = int(SPREAD * rows * row_bytes(max(map(len, tree.actions)))) + 200 * len(tree)
+    free = max(0, free_memory() - MARGIN) if most_bytes is None else most_bytes
+    if needed > free:
+        street = ("flop", "turn", "river")[question.street]
+        later = ", or begin on a later street" if question.street < 2 else ""
+        raise GameError(f"on the {street} there are {rows:,} decisions of hands on boards, which take about "
+                        f"{needed / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free: give fewer sizes (bets, raises), "
+                        f"a lower max_raises, a larger force_allin, smaller ranges{later}")  # fmt: skip
+    return MultiwaySize(len(tree), rows, needed)
+
+
+def strategy_of(agent: Any, nodes: FirstNodes, question: Multiway) -> list[Floats]:
+    """What an agent plays on the first street: of each node [actions, 1326], even for hands outside of the range."""
+    from kibitz.poker.rules.kernels.machine import keys
+
+    machine, rows = agent.machine, agent.table
+    strategy: list[Floats] = [np.empty((0, HANDS))] * len(nodes)
+    board = np.array(question.board, np.uint8)
+    for node in nodes.decisions:
+        seat, width = int(nodes.turn[node]), len(nodes.names[node])
+        own = question.hands(seat)
+        states = machine.states(np.repeat(board[None], len(own), axis=0), hand_cards()[own].astype(np.uint8), seat)
+        states[:, 0] = nodes.number[node]
+        of_row = np.zeros(len(own), np.uint64)
+        keys(machine.game, rows.view.keys, states, of_row)
+        strategy[node] = np.full((width, HANDS), 1.0 / width)
+        strategy[node][:, own] = looked_up(rows.table, of_row, width, machine.actions)[:, :width].T
+    return strategy
+
+
+class SpotDeals:
+    """Fresh deals, played out by an agent from the ends of the first street; classes are hands by number."""
+
+    def __init__(self, agent: Any, nodes: FirstNodes, seed: int) -> None:
+        from kibitz.poker.preflop.kernels.rolls import scratch
+
+        self.machine, self.nodes, self.seed, self.player = agent.machine, nodes, seed, agent.player
+        self.ends = acting_nodes(nodes).astype(np.uint64)
+        self.scratch = scratch(agent.machine.actions)
+
+    def block(self, first: int, count: int) -> tuple[Floats, Ints]:
+        """([count, ends, players] what seats win, [count, players] their hands)."""
+        from kibitz.poker.preflop.kernels.rolls import roll_out
+
+        players = self.nodes.question.players
+        won, hands = np.empty((count, len(self.ends), players)), np.empty((count, players), np.int64)
+        roll_out(self.machine.game, self.player, self.ends, np.arange(HANDS), (np.int64(self.seed), np.int64(first)),
+                 won, hands, np.empty(count, np.int64), self.scratch)  # fmt: skip
+        return won, hands

@@ -1,0 +1,105 @@
+"""Automatic stitching in buckets: its experts against those of stitching, judged by the exact sweep over boards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kibitz.core.errors import SolverError
+from kibitz.forms.profile import Profile
+from kibitz.games import game
+from kibitz.poker.bucketed.build import bucket_form
+from kibitz.poker.buckets.buckets import hand_buckets
+from kibitz.poker.exact.form import poker_form
+from kibitz.poker.stitching import experts as poker_experts
+from kibitz.poker.stitching.bucket_setting import BucketSetting
+from kibitz.poker.whole.profiles import measured
+from kibitz.solvers.run import solve_through
+from kibitz.stitch.auto import Effort, ExactJudge, Limits, StitchSearch
+from kibitz.stitch.auto.cuts import Cut
+from kibitz.stitch.auto.plan import joined
+from kibitz.stitch.auto.setting import REBUILT, STATIC, Move
+from kibitz.stitch.targets import Solving, Stitching
+
+RHODE = "rhode_island(ranks=4)"
+BASE, INSIDE = "percentile(2)", "percentile([3, 3, 2])"
+
+
+@pytest.fixture(scope="module")
+def setting():
+    return BucketSetting(poker_form(game(RHODE)), BASE, "dcfr+")
+
+
+@pytest.fixture(scope="module")
+def base(setting):
+    return solve_through(setting.form, "dcfr+", abstraction=BASE, iterations=40).probabilities
+
+
+def move_of(setting, name, seats="all", inside=INSIDE):
+    return Move(STATIC, (next(cut for cut in setting.prefixes if cut.name == name),), seats, (inside,))
+
+
+def by_stitching(name, seats, iterations):
+    """The same expert by the target of stitching, and its size."""
+    rules = game(RHODE)
+    small = bucket_form(rules, hand_buckets(rules.definition, BASE))
+    answer = solve_through(small, "dcfr+", iterations=40)
+    base = Profile(small.infosets, answer.probabilities,
+                   {"game": rules.spec, "tree": small.tree_digest, "abstraction": small.abstraction})  # fmt: skip
+    plan, how = Stitching("static", f"prefix({name})", seats, INSIDE), Solving("dcfr+", iterations=iterations)
+    parts = poker_experts.betting_parts(rules, plan.partition)
+    target = poker_experts.ViewTarget(plan, how, base, rules.spec, 2, parts.names, rules, parts.part)
+    built = target.experts()
+    return target.join(built, [target.solve(each, k) for k, each in enumerate(built)]), max(e.size for e in built)
+
+
+@pytest.mark.parametrize(("name", "seats"), [("r", "all"), ("cc", "all"), ("cr", "each")])
+def test_experts_are_those_of_stitching(setting, base, name, seats):
+    move = move_of(setting, f"prefix({name})", seats)
+    (answer,) = setting.solve(move, base, [25]).answers
+    stitched, size = by_stitching(name, seats, 25)
+    assert setting.size(move).infosets == size
+    wanted = measured(game(RHODE), stitched).nash_conv / 2
+    assert ExactJudge(setting.form).loss(answer) == pytest.approx(wanted, rel=1e-6)
+    columns = move.here[setting.form.infosets.row_of_column]
+    assert (answer[~columns] == base[~columns]).all() and (answer[columns] != base[columns]).any()
+
+
+def test_a_strategy_shows_which_buckets_it_follows(setting, base):
+    move = move_of(setting, "prefix(r)")
+    (answer,) = setting.solve(move, base, [5]).answers
+    names = setting.lists_used()
+    here = setting.nodes_of(move.cuts[0]) & (setting.betting.turn >= 0)
+    follows = setting.views_of(answer)
+    assert (setting.views_of(base) == 0).all()
+    assert {names[k] for k in follows[here]} == {INSIDE} and (follows[~here] == 0).all()
+    random = np.random.default_rng(0).random(len(base))
+    with pytest.raises(SolverError, match="follows none of"):
+        setting.views_of(random)
+
+
+def test_a_base_is_rebuilt_around_experts(setting, base):
+    move = move_of(setting, "prefix(r)")
+    (expert,) = setting.solve(move, base, [25]).answers
+    rest = Move(REBUILT, (Cut("rest", ~move.here),), "all", (BASE,))
+    (rebuilt,) = setting.solve(rest, expert, [25]).answers
+    columns = move.here[setting.form.infosets.row_of_column]
+    assert (rebuilt[columns] == expert[columns]).all() and (rebuilt[~columns] != expert[~columns]).any()
+    assert setting.size(rest).infosets < setting.base_rows
+
+
+def test_a_search_within_buckets(setting, base):
+    limits = Limits(infosets=setting.base_rows, rounds=2)
+    effort = Effort(insides=("percentile(3)", INSIDE, "percentile(4)"), seats=("all",), solver="dcfr+", iterations=30,
+                    pilot=5, cuts=4)  # fmt: skip
+    search = StitchSearch(setting, limits, effort)
+    found = search.run(base)
+    assert found.loss[1] < found.loss[0] and found.infosets <= setting.base_rows
+    plan = found.rounds[0].plan
+    assert all(limits.allow(pilot.size) for pilot in plan.pilots)
+    both = joined(setting, base, [(p.move, p.answer) for p in plan.moves])
+    judge = ExactJudge(setting.form)
+    assert plan.predicted == pytest.approx(judge.loss(base) - judge.loss(both))
+    assert all(0.0 < signal.reach <= 1.0 for signal in plan.signals)
+    again = StitchSearch(setting, limits, effort).run(base)
+    assert (again.profile.probabilities == found.profile.probabilities).all()
