@@ -42,12 +42,13 @@ SPECS = {
 ALONE = ("threads", *results.ALONE)  # figures without peers, or with peers of their own
 FULL = "toepen-full"  # has a page of its own, and is measured only if it is asked for
 NO_LIMIT = "nolimit"  # likewise
+FLOPS = "flops"  # likewise: how wrong subsets of flops are
 GPU = "gpu"  # likewise: it needs one
 SPOTS = "spots"  # likewise: its peer is a program of its own
 SPOTS_GPU = "spots-gpu"  # likewise: it needs a GPU
 CLUSTER = "cluster"  # likewise: it needs Ray
 SHARDS = "shards"  # likewise: training in shards
-OWN_PAGE = (FULL, NO_LIMIT, GPU, SPOTS, SPOTS_GPU, CLUSTER, SHARDS)
+OWN_PAGE = (FULL, NO_LIMIT, FLOPS, GPU, SPOTS, SPOTS_GPU, CLUSTER, SHARDS)
 OTHERS = ("kuhn", "leduc", "goofspiel5", "liars_dice6", "leduc3")
 LARGE = "leduc(ranks=13, suits=4)"  # 9,984,833 histories
 GAMES_OF = {
@@ -272,11 +273,12 @@ def bench(
     figures = [f for f in peers.FIGURES if only is None or only == f]
     if only is not None and only not in (*peers.FIGURES, *ALONE, *OWN_PAGE):
         raise KibitzError(f"--only {only}: choose one of {', '.join((*peers.FIGURES, *ALONE, *OWN_PAGE))}")
-    if only in (FULL, NO_LIMIT):
+    if only in (FULL, NO_LIMIT, FLOPS):
+        from kibitz.bench.flops import bench_flops
         from kibitz.bench.nolimit import bench_nolimit
         from kibitz.bench.toepen_full import bench_full
 
-        message, own_page = say, bench_full if only == FULL else bench_nolimit
+        message, own_page = say, {FULL: bench_full, NO_LIMIT: bench_nolimit, FLOPS: bench_flops}[only]
         return own_page(quick, out, markdown, lambda what, done, of: message(f"{what} {done}/{of}"))
     if only in OWN_PAGE:
         measured, lines = _own_page(only, quick, seconds, out, say)

@@ -27,7 +27,7 @@ def bench(
     """Measure speed on this machine, and print a table.
 
     Other programs that are installed are measured next to kibitz. All of it takes about an hour. Not part of
-    it are toepen-full, a quarter of an hour, and nolimit, a few minutes.
+    it are toepen-full, a quarter of an hour, nolimit, a few minutes, and flops, half an hour.
 
     \b
     Examples:

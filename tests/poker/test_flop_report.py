@@ -15,10 +15,12 @@ from kibitz.cards.ranges import hand_cards, parse_range
 from kibitz.core.errors import ArtefactError, GameError
 from kibitz.core.executor import executing
 from kibitz.poker.spots import flop_report as reports
+from kibitz.poker.spots.estimates import estimate_of
 from kibitz.poker.spots.flop_report import chosen_flops, errors, flop_report
 from kibitz.poker.spots.flops import flops_of
 from kibitz.poker.spots.reading import spot
 from kibitz.poker.spots.solving import solve_spot
+from kibitz.poker.spots.spot import betting_of
 
 DECK = (4, 3)
 RANGES = ["AA, KQs, AJs:0.5", "KK, QJs, AQs"]
@@ -145,3 +147,24 @@ def test_flops_that_leave_a_range_no_hand_are_left_out(here):
     for flop in set(flops_of(DECK)) - set(report.flops):  # of three aces two are gone, or of three kings
         ranks = [card // 4 for card in flop.cards]
         assert ranks.count(12) >= 2 or ranks.count(11) >= 2
+
+
+def test_pieces_say_how_much_memory_they_need(monkeypatch):
+    """As much as the estimate of their spot, or a little more: flops of one class leave about as many hands."""
+    flops = flops_of(DECK)
+    pieces = []
+
+    class Listening(Here):
+        def map(self, function, work, *arguments, **options):
+            pieces.extend(work)
+            return super().map(function, work, *arguments, **options)
+
+    names = [flop.name for flop in flops[:: len(flops) // 6]]
+    with executing(Listening()):
+        flop_report(**QUESTION, subset=names, iterations=1)
+    assert len(pieces) == len(names)
+    for piece in pieces:
+        question = spot(board=piece.arguments[0], **QUESTION)
+        needed = estimate_of(question, betting_of(question)).bytes
+        assert 0 < needed <= 1.05 * piece.memory and piece.memory < 2 * needed
+    assert len({piece.memory for piece in pieces}) > 1

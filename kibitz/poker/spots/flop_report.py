@@ -25,9 +25,10 @@ from kibitz.core import store
 from kibitz.core.errors import ArtefactError, GameError, SolverError
 from kibitz.core.executor import current
 from kibitz.core.pieces import Piece
+from kibitz.poker.spots.estimates import estimate_of
 from kibitz.poker.spots.flop_subsets import FlopSubset, SubsetError, choose, errors_of, points_of
 from kibitz.poker.spots.flops import Flop, chances, check_suits, equities_of, flops_of, texture_of
-from kibitz.poker.spots.spot import PLAYERS, Spot, in_deck
+from kibitz.poker.spots.spot import PLAYERS, Spot, betting_of, in_deck, met
 
 Floats = NDArray[np.float64]
 UNTIL = 0.01  # of the pot
@@ -129,7 +130,7 @@ def flop_report(
         part = FlopSubset(numbers, chance[numbers] / max(1e-300, float(chance[numbers].sum())))
         chosen = "flops by name"
     some = tuple(flops[k] for k in part.numbers)
-    results = _solved(some, question, (until, iterations), folder, tell)
+    results = _solved(some, question, ranges, (until, iterations), folder, tell)
     return FlopReport(question, some, part.weights, tuple(results), chosen, equities)
 
 
@@ -257,7 +258,7 @@ def solve_flop(
 
 
 def _solved(
-    flops: Sequence[Flop], question: Mapping[str, Any], limits: tuple[float | None, int | None],
+    flops: Sequence[Flop], question: Mapping[str, Any], ranges: Floats, limits: tuple[float | None, int | None],
     folder: FlopFolder | None, tell: OnFlops,
 ) -> list[FlopResult]:  # fmt: skip
     results: dict[int, FlopResult] = {}
@@ -266,7 +267,9 @@ def _solved(
             results[k] = saved
     missing = [k for k in range(len(flops)) if k not in results]
     tell("flops", len(results), len(flops))
-    work, shared = [Piece((flops[k].cards,)) for k in missing], (json.dumps(question), *limits)
+    memory = memory_of([flops[k] for k in missing], question, ranges)
+    work = [Piece((flops[k].cards,), cost=size, memory=size) for k, size in zip(missing, memory, strict=True)]
+    shared = json.dumps(question), *limits
     for number, answer in current().map(solve_flop, work, "cores", shared=shared):
         k = missing[number]
         result = _result(answer)
@@ -277,6 +280,22 @@ def _solved(
             folder.write(flops[k].name, answer)
         tell("flops", len(results), len(flops))
     return [results[k] for k in range(len(flops))]
+
+
+def memory_of(flops: Sequence[Flop], question: Mapping[str, Any], ranges: Floats) -> list[int]:
+    """[n]  about how many bytes it takes to solve each flop, which a node must have free. Flops of a class of suits and
+    pairs have as many boards, so each class is estimated once, on a flop that leaves most hands."""
+    most: dict[tuple[str, str], tuple[int, Flop]] = {}
+    for flop in flops:
+        texture, count = texture_of(flop), int((ranges > 0)[:, ~met(flop.cards)].sum())
+        kind = texture.suits, texture.ranks
+        if kind not in most or count > most[kind][0]:
+            most[kind] = count, flop
+    needed = {}
+    for kind, (_, flop) in most.items():
+        spot = _spot(question, flop)
+        needed[kind] = estimate_of(spot, betting_of(spot)).bytes
+    return [needed[texture.suits, texture.ranks] for texture in map(texture_of, flops)]
 
 
 def _result(saved: Any) -> FlopResult | None:
