@@ -219,8 +219,8 @@ OPENINGS: dict[str, Opening] = {
                    "Three random initialisations, every 16th flop.",
                    "Equilibria of one abstraction explain the difference"),
             Reason(r"^experts that are solved per hand", HOLDS,
-                   "Base enters the part cr in 1 of 100,000 hands, so a gap over all hands ends the training of its "
-                   "expert at once.", "Three random initialisations, every 16th flop.",
+                   "Base almost never enters the part cr, so a gap over all hands ends the training of its expert at "
+                   "once.", "Three random initialisations, every 16th flop.",
                    "Experts that are solved per hand that enters their part halve the difference"),
             Reason(r"^more training makes", HOLDS,
                    "Likely: the average of early iterations mixes more, and gives a best response less to exploit.",
