@@ -81,7 +81,7 @@ class SpotLimits:
             return 2 * done
         if reached <= self.until:
             return None
-        wanted = math.ceil(done * float(reached / self.until) ** FALL)
+        wanted: int = math.ceil(done * (reached / self.until) ** FALL)
         return max(done + 1 + done // 32, min(2 * done, wanted))
 
 
