@@ -261,7 +261,7 @@ OPENINGS: dict[str, Opening] = {
     "auto_stitching_three": Opening(
         "Automatic stitching against hand-made partitions: three players",
         (7, 1, 3),
-        "The same search in three-player Leduc hold'em. With the memory of each hand-made strategy it is less "
+        "In three-player Leduc hold'em the same search, with the memory of each hand-made strategy, is less "
         "exploitable: in every seed than static experts, and in most than dynamic experts. It does not earn more than "
         "most of them: S={i} wins far more from the same opponents.",
         "three-player Leduc, automatic stitching",
@@ -293,7 +293,7 @@ OPENINGS: dict[str, Opening] = {
     "auto_stitching_rhode": Opening(
         "Automatic stitching against hand-made partitions: Rhode Island hold'em",
         (12, 1, 0),
-        "A search chooses the parts and the buckets of experts in Rhode Island hold'em. It is less exploitable than a "
+        "A search chooses the parts and the buckets of experts in Rhode Island hold'em; it is less exploitable than a "
         "single abstraction of the same memory, which needs several times as much to be as good, and than "
         "parts that were chosen by hand. It loses once: with the most memory, to experts for all seven ways through "
         "the first round.",

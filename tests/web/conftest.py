@@ -10,4 +10,5 @@ from kibitz.core import progress
 @pytest.fixture(autouse=True)
 def nothing_runs(tmp_path_factory, monkeypatch):
     """Work of other programs on this machine is not listed among the runs."""
-    monkeypatch.setattr(progress, "home", lambda folder=tmp_path_factory.mktemp("running"): folder)
+    folder = tmp_path_factory.mktemp("running")
+    monkeypatch.setattr(progress, "home", lambda: folder)
