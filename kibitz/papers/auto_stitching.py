@@ -144,8 +144,8 @@ def search_sheet(r: AutoResults) -> Sheet:
         rows.append((f"{limit} infosets", rounds.text(), pilots.text(0), seconds.text(0)))
         often.append(f"with {limit} infosets {most}")
     return Sheet(f"What the searches did, {WORDS[r.players]}", ("memory", "rounds", "experts tried", "seconds"), rows,
-                 f"Kept most often, with the number of times: {'; '.join(often)}. The seconds were taken on a machine "
-                 "that was busy with other work.")  # fmt: skip
+                 f"Kept most often, with the number of times: {'; '.join(often)}. The seconds are those of searches "
+                 "side by side.")  # fmt: skip
 
 
 def points(r: AutoResults) -> FigurePoints:
@@ -182,7 +182,7 @@ def page(plan: PaperPlan, r: AutoResults, claims: Sequence[Claim]) -> Page:
         sheets=(sheet(r), losing_sheet(r), search_sheet(r)),
         pictures=(
             Scatter(f"exploitability-{r.players}", f"Leduc, {WORDS[r.players]}: exploitability by memory",
-                    "exploitability, milli-antes per hand", _dots(r)),
+                    "exploitability, milli-antes per hand", _dots(r), beyond="automatic stitching"),
             points(r),
         ),
         figures={
@@ -203,7 +203,7 @@ def _dots(r: AutoResults) -> tuple[Any, ...]:
     base = OF_BASE[r.players]
     hand = [dot(name, base, r.size[name], r.exploit[name]) for name in (BASE, *HAND[r.players])]
     limits = sorted({r.size[name] for name in HAND[r.players]})
-    return (*hand, *(dot(f"{AUTO} {k}", base, k, r.exploit[f"auto {k}"], None, True) for k in limits))
+    return (*hand, *(dot(AUTO, base, k, r.exploit[f"auto {k}"], None, True) for k in limits))
 
 
 def _part(players: int) -> Experiment[AutoResults]:

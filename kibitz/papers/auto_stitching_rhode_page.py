@@ -15,7 +15,17 @@ from kibitz.papers.auto_stitching_runs import FIRST_SEED
 from kibitz.papers.claims import OURS, START, Claim, Comparison, sign_test
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.runs import Answers, Run
-from kibitz.report.figures import FigurePoints, PointGroup, Scatter, Sheet, Spread, dot
+from kibitz.report.figures import (
+    Curves,
+    FigurePanel,
+    FigurePoints,
+    Line,
+    PointGroup,
+    Scatter,
+    Sheet,
+    Spread,
+    dot,
+)
 
 SINGLES, SIZES = "rhode island: single abstractions", "rhode island"
 AUTO, SINGLE = "automatic", "single"
@@ -137,6 +147,42 @@ def search_sheet(r: RhodeResults) -> Sheet:
                  f"Kept most often, with the number of times: {'; '.join(often)}.")  # fmt: skip
 
 
+def losing_sheet(r: RhodeResults) -> Sheet:
+    """Where a partition by hand is better, with what the search still gained when it was stopped."""
+    rows = []
+    for base in r.bases:
+        facts, auto = [each["search"] for each in r.seeds[base]], r.exploit(base, AUTO)
+        last = Spread(tuple(f["rounds"][-1]["achieved"] if f["rounds"] else 0.0 for f in facts))
+        parts = Spread(tuple(float(sum(len(x["kept"]) for x in f["rounds"])) for f in facts))
+        for name in rhode.BY_HAND:
+            theirs = r.exploit(base, name)
+            worse = sum(a >= b for a, b in zip(auto.values, theirs.values, strict=True))
+            hand = Spread(tuple(float(len(each["experts"][name])) for each in r.seeds[base]))
+            rows.append((f"{r.megabytes(base):.1f}", name, f"{worse} of {len(facts)}", hand.text(0), parts.text(0),
+                         last.text(3)))  # fmt: skip
+    return Sheet(
+        "Where automatic stitching loses",
+        ("MB", "against", "more exploitable", "experts by hand", "experts kept", "gain of its last round"), rows,
+        "Experts kept: in all rounds of a search; its last round was the last that the plan allows. Gains in chips: "
+        "where the last round still gained much, more rounds would likely have gained more.",
+    )  # fmt: skip
+
+
+def memory_curves(r: RhodeResults) -> Curves:
+    """Exploitability by memory: a line for each way to build a strategy."""
+    ladder = sorted((each["bytes"] / 1e6, each["exploitability"]) for each in r.singles)
+    lines = [Line("single abstraction", tuple(x for x, _ in ladder), tuple(y for _, y in ladder), (0.0,) * len(ladder),
+                  True)]  # fmt: skip
+    for name in (*rhode.BY_HAND, AUTO):
+        spreads = [r.exploit(base, name) for base in r.bases]
+        lines.append(Line(name, tuple(r.megabytes(base) for base in r.bases), tuple(s.mean for s in spreads),
+                          tuple(s.sd for s in spreads)))  # fmt: skip
+    return Curves("memory-rhode-island", "Rhode Island: exploitability by memory", "exploitability, chips per hand",
+                  (FigurePanel("", tuple(lines)),), across="MB of the largest computation",
+                  palette=(AUTO, *rhode.BY_HAND, "single abstraction"),
+                  note="Dashed: single abstractions of the ladder, from one seed.")  # fmt: skip
+
+
 def points(r: RhodeResults) -> FigurePoints:
     plans = [x for base in r.bases for each in r.seeds[base] for x in each["search"]["rounds"]]
     both = tuple((x["predicted"], x["achieved"]) for x in plans)
@@ -147,8 +193,7 @@ def points(r: RhodeResults) -> FigurePoints:
 
 
 def page(plan: PaperPlan, r: RhodeResults, claims: Sequence[Claim]) -> Page:
-    dots = [dot(f"{name} {r.infosets(base)}", "Rhode Island", r.infosets(base), r.exploit(base, name), None,
-                name == AUTO)
+    dots = [dot(name, f"{r.megabytes(base):.1f} MB", r.infosets(base), r.exploit(base, name), None, name == AUTO)
             for base in r.bases for name in (SINGLE, *rhode.BY_HAND, AUTO)]  # fmt: skip
     return Page(
         about="A search chooses where experts go in Rhode Island hold'em, and their buckets. It is compared with a "
@@ -156,10 +201,11 @@ def page(plan: PaperPlan, r: RhodeResults, claims: Sequence[Claim]) -> Page:
         "has the finest buckets that fit. Exploitability is exact, in the game with all hands, over "
         f"{plan.starts} random initialisations, as fixed in docs/plans/auto_stitching.md; seed s here is seed "
         f"{FIRST_SEED} + s there.",
-        departs=DEPARTS, limits=LIMITS, sheets=(sheet(r), ladder_sheet(r), search_sheet(r)),
+        departs=DEPARTS, limits=LIMITS, sheets=(sheet(r), losing_sheet(r), ladder_sheet(r), search_sheet(r)),
         pictures=(
-            Scatter("exploitability-rhode-island", "Rhode Island: exploitability by memory",
-                    "exploitability, chips per hand", tuple(dots)),
+            memory_curves(r),
+            Scatter("exploitability-rhode-island", "Rhode Island: exploitability at three sizes",
+                    "exploitability, chips per hand", tuple(dots), heading="", beyond="automatic stitching"),
             points(r),
         ),
         figures={
@@ -167,6 +213,7 @@ def page(plan: PaperPlan, r: RhodeResults, claims: Sequence[Claim]) -> Page:
             "sizes": {base: {"infosets": r.infosets(base), "megabytes": r.megabytes(base),
                              "exploitability": {name: r.exploit(base, name).data()
                                                 for name in (SINGLE, *rhode.BY_HAND, AUTO)},
+                             "experts": r.seeds[base][0]["experts"],
                              "searches": [each["search"] for each in r.seeds[base]]} for base in r.bases},
         },
     )  # fmt: skip

@@ -95,6 +95,8 @@ class Scatter:
     label: str
     dots: tuple[Dot, ...]
     text: str = ""  # a paragraph beside it
+    heading: str = "base abstraction "  # of a panel, before its group
+    beyond: str = "not in the paper"  # what hollow dots are
 
 
 @dataclass(frozen=True)

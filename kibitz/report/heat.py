@@ -14,6 +14,7 @@ from kibitz.report.plot import BLUE, GREY, ORANGE, empty_figure, save
 COLOURS = (BLUE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 # Inches of a picture of strategies: its width, a strategy's line, what is left above and below.
 WIDE, ROW, ABOVE, BELOW = 8.6, 0.27, 0.95, 0.95
+FAR = 20.0  # a scale that goes further is logarithmic
 
 
 def draw(picture: Picture, path: Path) -> None:
@@ -93,18 +94,19 @@ def _short(x: float, most: float) -> str:
 
 
 def points_plot(picture: FigurePoints) -> Any:
-    """A dot for each pair of figures; on the line both are equal. Scales are linear near zero, then logarithmic."""
+    """A dot for each pair of figures; on the line both are equal. Scales that go far are logarithmic beyond 1."""
     figure = empty_figure(7.2, 6.2, layout="constrained")
     axes = figure.subplots()
     every = [x for group in picture.groups for point in group.points for x in point]
-    low, high = min([0.0, *every]), max([1.0, *every])
+    low, high = min([0.0, *every]), max([0.0, *every])
     axes.plot([low, high], [low, high], color=GREY, linewidth=1, zorder=1)
     for k, group in enumerate(picture.groups):
         colour = COLOURS[k % len(COLOURS)]
         axes.plot([x for x, _ in group.points], [y for _, y in group.points], "o", markersize=4, alpha=0.6,
                   markeredgewidth=0, color=colour, label=f"{group.name} ({len(group.points)})")  # fmt: skip
-    axes.set_xscale("symlog", linthresh=1.0)
-    axes.set_yscale("symlog", linthresh=1.0)
+    if high > FAR:
+        axes.set_xscale("symlog", linthresh=1.0)
+        axes.set_yscale("symlog", linthresh=1.0)
     axes.set_xlabel(picture.across)
     axes.set_ylabel(picture.label)
     axes.set_title(picture.title, fontsize=12.5, fontweight="bold", loc="left")
@@ -129,7 +131,7 @@ def size_plot(scatter: Scatter) -> Any:
         at -= 0.5
         first = first or axes
         _panel(axes, dots, COLOURS[k % len(COLOURS)])
-        axes.set_title(f"base abstraction {groups[k]}", fontsize=10.5, loc="left", color=COLOURS[k % len(COLOURS)])
+        axes.set_title(f"{scatter.heading}{groups[k]}", fontsize=10.5, loc="left", color=COLOURS[k % len(COLOURS)])
         if k == len(groups) - 1:
             axes.set_xlabel(scatter.label, fontsize=10)
         else:
@@ -143,7 +145,7 @@ def _legend(scatter: Scatter) -> str:
     """What the signs stand for."""
     parts = ["● mean, with the range over random initialisations"]
     if any(dot.beyond for dot in scatter.dots):
-        parts.append("○ not in the paper")
+        parts.append(f"○ {scatter.beyond}")
     if any(dot.paper is not None for dot in scatter.dots):
         parts.append("× the paper's figure")
     return "    ".join([*parts, "in brackets: infosets of the largest game solved"])

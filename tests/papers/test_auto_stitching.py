@@ -85,7 +85,8 @@ def rhode_seed(auto: float, gain: float = 0.1) -> dict:
             "taken_back": [], "pilots": 30, "moves": [["an expert", 0.1, 0.05]]}  # fmt: skip
     search = {"infosets": 100, "seconds": 1.0, "lines": ["base"], "rounds": [plan]}
     lost = {**dict.fromkeys(("single", *rhode.BY_HAND), 2.0), "automatic": auto}
-    return {"infosets": 100, "bytes": 16_000, "exploitability": lost, "experts": {}, "search": search}
+    return {"infosets": 100, "bytes": 16_000, "exploitability": lost, "search": search,
+            "experts": {name: ["an expert"] * k for k, name in enumerate(rhode.BY_HAND, 2)}}  # fmt: skip
 
 
 RHODE_CASES = [((1.0,) * 4, "holds"), ((3.0,) * 4, "fails"), ((1.0, 3.0), "undecided")]
@@ -102,6 +103,14 @@ def test_claims_of_rhode_island_follow_the_figures(values, verdict):
     assert results.as_good("a") == ("1.0" if max(values) < 2.0 else "0.0" if min(values) > 2.0 else "0.1")
     made = rhode_page.page(PaperPlan(starts=len(values)), results, every)
     json.dumps(made.figures)
+    losing = next(sheet for sheet in made.sheets if "loses" in sheet.title)
+    worse = sum(auto > 2.0 for auto in values)
+    assert {row[2] for row in losing.rows} == {f"{worse} of {len(values)}"}
+    assert [row[3:5] for row in losing.rows] == [(f"{k} ± 0", "1 ± 0") for k in (2, 3, 4)]
+    memory, sizes, gains = (picture_of(picture_data(picture)) for picture in made.pictures)
+    assert [line.name for line in memory.panels[0].lines][-1] == "automatic"
+    assert {dot.name for dot in sizes.dots if dot.beyond} == {"automatic"} and len(sizes.dots) == 5
+    assert points_plot(gains).axes[0].get_xscale() == "linear"  # gains below one chip
 
 
 def test_a_quick_run_of_rhode_island():

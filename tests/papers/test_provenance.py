@@ -175,7 +175,7 @@ def test_what_came_from_a_cache_says_how_long_it_had_taken(cache):
 
 def test_a_table_that_was_stopped_adds_its_times_up(cache, monkeypatch):
     made = tables.Recipe("parts", "a test", 1, {"sum": ("<i8", (1,))}, 3, lambda arrays, lock: _counting(arrays))
-    monkeypatch.setattr(tables, "_begun", lambda recipe: (
+    monkeypatch.setattr(tables, "_begun", lambda recipe, common=None: (
         {"sum": tables.np.zeros(1, "<i8")}, tables.np.zeros(3, bool), 100.0))  # fmt: skip
     assert tables.build(made, threads=1, tell=lambda *_: None)
     assert 100.0 < tables.made_in(made) < 160.0

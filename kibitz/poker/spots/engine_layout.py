@@ -215,4 +215,4 @@ class TargetRows(KnownRows):
             ways[:, node] = ways[:, above]
             if betting.turn[above] >= 0:
                 ways[1 - int(betting.turn[above]), node] /= len(tree.actions(above))
-        return np.where(betting.turn == 1, ways[1], ways[0])
+        return np.asarray(np.where(betting.turn == 1, ways[1], ways[0]))

@@ -81,7 +81,8 @@ class SpotLimits:
             return 2 * done
         if reached <= self.until:
             return None
-        return max(done + 1 + done // 32, min(2 * done, math.ceil(done * (reached / self.until) ** FALL)))
+        wanted: int = math.ceil(done * (reached / self.until) ** FALL)
+        return max(done + 1 + done // 32, min(2 * done, wanted))
 
 
 def run_engine(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kibitz.core.jit import ONE, U64, kernel
-from kibitz.core.random import choose, next_unit, seed_of
+from kibitz.core.random import SCRATCH, choose, next_unit, seed_of
 from kibitz.games.kernels.machine import END, after, deal, payoff, prepare, turn, width
 from kibitz.poker.rules.kernels.machine import PokerState, card_of, hole_of
 from kibitz.solvers.kernels.players import strategy
@@ -53,6 +53,4 @@ def add_classes(weight, value, held_class, sums):
 
 def scratch(actions: int) -> tuple[np.ndarray, np.ndarray]:
     """(random numbers, probabilities) that `roll_out` writes to."""
-    from kibitz.core.random import SCRATCH
-
     return np.zeros(SCRATCH, np.uint64), np.zeros(actions)
