@@ -19,7 +19,7 @@ from kibitz.bench.paper import kept
 from kibitz.papers.claims import OURS, RUN, Claim, Comparison
 from kibitz.papers.experiment import PaperPlan, PaperReport
 from kibitz.papers.runs import OnProgress
-from kibitz.poker.spots.flop_report import FlopReport, errors, flop_report
+from kibitz.poker.spots.flop_report import FlopReport, equities_in, errors, flop_report
 from kibitz.poker.spots.flop_subsets import SubsetError
 from kibitz.poker.spots.flops import flops_of
 from kibitz.report.figures import Sheet
@@ -55,7 +55,9 @@ def measured(plan: PaperPlan, on_progress: OnProgress) -> FlopFigures:
     flops = flops_of(question.get("deck", (13, 4)))
     names = [flop.name for flop in random.Random(plan.seed).sample(flops, QUICK_SAMPLE if plan.quick else SAMPLE)]
     report = flop_report(**question, subset=names, until=UNTIL, out=plan.folder or None, on_progress=on_progress)
-    return FlopFigures(report, {size: errors(report, size) for size in (QUICK_SIZES if plan.quick else SIZES)})
+    equities = equities_in(report)
+    sizes = QUICK_SIZES if plan.quick else SIZES
+    return FlopFigures(report, {size: errors(report, size, equities) for size in sizes})
 
 
 def page(plan: PaperPlan, on_progress: OnProgress) -> PaperReport:

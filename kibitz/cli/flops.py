@@ -83,7 +83,8 @@ def flops(
         limit = None if target is None else share_of("--target", target)
         report = flop_report.flop_report(**fields, subset=wanted, out=out, until=limit, iterations=iterations,
                                          on_progress=tell)  # fmt: skip
-        tables = {size: flop_report.errors(report, size) for size in sizes}
+        equities = flop_report.equities_in(report) if sizes else None
+        tables = {size: flop_report.errors(report, size, equities) for size in sizes}
     if csv is not None:
         _write_csv(report, csv)
     if plot is not None:

@@ -199,12 +199,17 @@ def all_equities(
     return table
 
 
+def equities_in(report: FlopReport) -> Floats:
+    """[flops of the report, 39]  as of `all_equities`: computed once, they serve subsets of all sizes."""
+    deck, ranges, _, _ = _dealt(report.question)
+    return all_equities(report.flops, ranges, deck)
+
+
 def errors(report: FlopReport, size: int, equities: Floats | None = None) -> list[SubsetError]:
-    """How wrong the means of a report over all flops would have been over a subset. equities: as of `all_equities`."""
+    """How wrong the means of a report over all flops would have been over a subset. equities: as of `equities_in`."""
     flops, chance = report.flops, report.weights
     if equities is None:
-        deck, ranges, _, _ = _dealt(report.question)
-        equities = all_equities(flops, ranges, deck)
+        equities = equities_in(report)
     return errors_of(choose(points_of(flops, equities, chance), chance, size), chance, report.quantities())
 
 
