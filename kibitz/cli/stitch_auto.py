@@ -83,7 +83,8 @@ def stitch_auto(
 
     The search measures where a best response wins against the strategy, by part of the game. It tries experts for the
     parts that lose most, in short runs, and chooses among them by an integer programme within --memory. Parts are first
-    actions, private cards and rounds; experts differ in S and in their abstraction. A plan is shown with its predicted
+    actions, private cards and rounds; experts differ in S and in their abstraction. In poker with all hands they have
+    buckets of their own if the base has buckets, such as --base 'percentile(4)'. A plan is shown with its predicted
     gain before it is carried out. Then the experts are trained, those that help are kept, and the result is cut again.
 
     Strategies are judged by their exact exploitability, or by --judge matches: the k-th strategy that is tried must win
@@ -98,8 +99,6 @@ def stitch_auto(
           --rounds 2 --work auto --out auto.profile
       kibitz stitch auto 'liars_dice(dice_sides=3)' --base 'null(without=[1-2])' \\
           --rounds 1 --plot plan.png
-      kibitz stitch auto 'rhode_island(ranks=4)' --base 'percentile(2)' --cuts 3 \\
-          --rounds 1 --solver dcfr+ --iterations 50 --plan
       kibitz stitch auto leduc --base JQ.K --max-infosets 226 --rounds 1 \\
           --judge matches --deals 5000
     """
