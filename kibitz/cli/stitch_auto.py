@@ -33,6 +33,7 @@ from kibitz.core.errors import KibitzError, SolverError
 if TYPE_CHECKING:
     from kibitz.stitch.auto import Auto, Plan, Round
 
+DEALS = 20_000  # of a match, unless told otherwise
 SHOWN = 8  # parts in the table of a plan
 
 
@@ -62,6 +63,12 @@ def stitch_auto(
     pilot: Annotated[int, number("--pilot", "N", "Iterations of the first short run; the second has 4 times as many.")]
     = 25,
     cuts: Annotated[int, number("--cuts", "N", "Parts of the game that are tried in a round.")] = 12,
+    judge: Annotated[
+        str, option("--judge", "JUDGE", "Judge by: exact (exploitability), or matches against the strategy before.")
+    ] = "exact",
+    deals: Annotated[
+        int | None, number("--deals", "N", "With --judge matches: deals of a match, in all seatings. Default: 20000.")
+    ] = None,
     seed: Seed = 0,
     plan: Annotated[bool, typer.Option("--plan", help="Show the first plan, with its prediction, then stop.")] = False,
     out: Annotated[Path | None, option("--out", "DIR", "Save the strategy here, such as auto.profile.")] = None,
@@ -76,11 +83,14 @@ def stitch_auto(
 
     The search measures where a best response wins against the strategy, by part of the game. It tries experts for the
     parts that lose most, in short runs, and chooses among them by an integer programme within --memory. Parts are first
-    actions, private cards and rounds; experts differ in S and in their abstraction. A plan is shown with its predicted
+    actions, private cards and rounds; experts differ in S and in their abstraction. In poker with all hands they have
+    buckets of their own if the base has buckets, such as --base 'percentile(4)'. A plan is shown with its predicted
     gain before it is carried out. Then the experts are trained, those that help are kept, and the result is cut again.
 
-    Strategies are judged by their exact exploitability. --plot draws the first plan: the betting tree with the loss,
-    the reach and the infosets of each part.
+    Strategies are judged by their exact exploitability, or by --judge matches: the k-th strategy that is tried must win
+    with confidence 1 - 0.05 / (k (k + 1)), and what is reported comes from other deals.
+
+    --plot draws the first plan: the betting tree with the loss, the reach and the infosets of each part.
 
     \b
     Examples:
@@ -89,11 +99,18 @@ def stitch_auto(
           --rounds 2 --work auto --out auto.profile
       kibitz stitch auto 'liars_dice(dice_sides=3)' --base 'null(without=[1-2])' \\
           --rounds 1 --plot plan.png
+      kibitz stitch auto leduc --base JQ.K --max-infosets 226 --rounds 1 \\
+          --judge matches --deals 5000
     """
+    from kibitz.play.judging import match_judge
     from kibitz.report.plot import ENDINGS
     from kibitz.solvers.new_blueprints import bytes_of
     from kibitz.stitch.auto import Effort, Limits, search_of
 
+    if judge not in ("exact", "matches"):
+        raise SolverError(f"--judge {judge}: choose exact or matches")
+    if judge == "exact" and deals is not None:
+        raise SolverError("--deals is for --judge matches: leave it out")
     check_artefact(out, "--out", "profile")
     check_file(plot, "--plot", ENDINGS)
     with _by_option(), Watch(not json) as watch:
@@ -110,7 +127,8 @@ def stitch_auto(
             raise SolverError("--base is a blueprint: automatic stitching needs a profile, or an abstraction")
         watch.phase(f"building the game {game}, and solving the base" if start is base else f"building the game {game}")
         with told_by_line(game):
-            search, profile = search_of(rules_of(game), start, limits, effort, None, seed, work, watch.phase)
+            by = None if judge == "exact" else match_judge(deals or DEALS, seed)
+            search, profile = search_of(rules_of(game), start, limits, effort, by, seed, work, watch.phase)
         first = search.plan(profile.probabilities)
         watch.phase("drawing" if plot is not None else "measuring")
         if plot is not None:
@@ -147,7 +165,7 @@ def _by_option() -> Iterator[None]:
     try:
         yield
     except KibitzError as error:
-        sentence = re.sub(r"(?<![\w(,-])(seats|memory|rounds|iterations|pilot|cuts)=", r"--\1 ", str(error))
+        sentence = re.sub(r"(?<![\w(,-])(seats|memory|rounds|iterations|pilot|cuts|deals)=", r"--\1 ", str(error))
         raise type(error)(sentence) from None
 
 
@@ -185,6 +203,9 @@ def _print_result(result: Auto, game: str, saved: Path | None) -> None:
     rows = []
     if result.loss is not None:
         rows.append(("exploitability", f"{gap(result.loss[0])} -> {gap(result.loss[1])}"))
+    if (won := result.facts.get("reported")) is not None:
+        low, high = won["interval"]
+        rows.append(("winnings", f"{won['mean']:+.4f} per hand from the base (95%: {low:+.4f} to {high:+.4f})"))
     rows.append(("size", f"{result.infosets:,} infosets in the largest computation"))
     rows.append(("time", f"{duration(result.facts['solving'])} of solving"))
     if saved is not None:

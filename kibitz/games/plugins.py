@@ -115,6 +115,13 @@ class Plugin:
         """What experts are stitched onto (`kibitz.stitch.targets.Target`); None: the game's form, or its tree."""
         return None
 
+    def stitch_setting(self, game: Any, base: str, solver: str) -> Any:
+        """What automatic stitching works on (`kibitz.stitch.auto.setting.Setting`) from a base in this abstraction.
+
+        game: the rules, or the plug-in's form. None: the game's tree, or its form with experts without abstraction.
+        """
+        return None
+
     def blueprint(self, machine: Any, wanted: Any, base: Any) -> Any:
         """A blueprint that has learned nothing, if the plug-in keeps its rows in its own way; else None."""
         return None

@@ -156,6 +156,11 @@ class PokerPlugin(FormPlugin):
 
         return row_target(base, plan, how) or view_target(game, base, plan, how)
 
+    def stitch_setting(self, game: Any, base: str, solver: str) -> Any:
+        from kibitz.poker.stitching.bucket_setting import bucket_setting
+
+        return bucket_setting(game, base, solver) if self.reads(base) else None
+
     def blueprint(self, machine: Any, wanted: Any, base: Any) -> Any:
         from kibitz.poker.blueprints.rows import row_blueprint
 

@@ -23,7 +23,7 @@ from kibitz.games import game as make_game
 from kibitz.games.tree import Infosets, Tree, tree_of
 
 Ints = NDArray[np.int64]
-_CALL = re.compile(r"\s*(prefix|private|round)\s*\(([^()]*)\)\s*")
+_CALL = re.compile(r"\s*(prefix|private|round|own)\s*\(([^()]*)\)\s*")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +64,8 @@ def partition(game: Game | Tree | Form | str, source: str | Callable[[int, str],
                               part for each; private(J, Q, K, round=2) only from the second round on.
     "round(2)"                part j: the decisions of the j-th round that is named. One round leads into the next, so a
                               partition has one of them.
+    "own(opening, endgame)"   part j: the game's own name of the part, for games with a method part(infoset) -> name;
+                              own() has a part for each name. Infosets with the name "" are in no part.
     a function                (seat, infoset) -> number of the part
     """
     of: FreezableForm | TreeParts
@@ -75,7 +77,7 @@ def partition(game: Game | Tree | Form | str, source: str | Callable[[int, str],
         of = TreeParts(tree_of(rules := make_game(game)), rules, source)
     if isinstance(source, str):
         kind, words = read(source)
-        reads = {"prefix": _by_prefix, "private": _by_private, "round": _by_round}
+        reads = {"prefix": _by_prefix, "private": _by_private, "round": _by_round, "own": _by_own}
         part, names = reads[kind](of, words, source)
     elif callable(source):
         part = _by_function(of.infosets, source)
@@ -91,7 +93,8 @@ def partition(game: Game | Tree | Form | str, source: str | Callable[[int, str],
 def read(source: str) -> tuple[str, list[str]]:
     match = _CALL.fullmatch(source)
     if not match:
-        raise SpecError(f"cannot read the partition {source!r}: write prefix(r, cr), private(J, Q, K) or round(2)")
+        raise SpecError(f"cannot read the partition {source!r}: write prefix(r, cr), private(J, Q, K), "
+                        "round(2) or own()")
     return match[1], [w.strip() for w in match[2].split(",") if w.strip()]
 
 
@@ -142,6 +145,32 @@ def _by_round(of: FreezableForm | TreeParts, words: list[str], source: str) -> t
     for j, word in enumerate(words, 1):
         part[at == rounds[word]] = j
     return part, words
+
+
+def _by_own(of: FreezableForm | TreeParts, words: list[str], source: str) -> tuple[Ints, list[str]]:
+    offered, which = parts_by_own(of)
+    names = words or offered
+    unknown = [word for word in names if word not in offered]
+    if unknown or len(set(names)) < len(names):
+        raise SpecError(f"{source!r} should name different parts of {', '.join(offered)}")
+    part = np.zeros(len(which), np.int64)
+    for j, name in enumerate(names, 1):
+        part[which == offered.index(name)] = j
+    return part, names
+
+
+def parts_by_own(of: FreezableForm | TreeParts) -> tuple[list[str], Ints]:
+    """(the game's own names of parts, [I] which an infoset is in; -1: none)."""
+    own = getattr(of.rules, "part", None) if isinstance(of, TreeParts) else None
+    if own is None:
+        raise SpecError("own(...) is for games with a tree and a method part(infoset) -> name of a part of the game")
+    seen = [str(own(label)) for label in of.infosets.labels]
+    names = sorted({name for name in seen if name})
+    wrong = next((name for name in names if set(name) & set("(),=")), None)
+    if wrong is not None:
+        raise GameError(f"part {wrong!r} of the game has a name that cannot be written: leave out ( ) , and =")
+    number = {name: k for k, name in enumerate(names)}
+    return names, np.array([number.get(name, -1) for name in seen], np.int64)
 
 
 def _from_round(words: list[str], source: str) -> int:

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from kibitz import __version__
 from kibitz.core.errors import KibitzError
 from kibitz.core.pointing import PointedError
-from kibitz.web import look, runs
+from kibitz.web import look, plans, runs
 from kibitz.web.errors import Busy, Missing, Stale, Wrong
 from kibitz.web.guard import MOST_BODY, RequestGuard, TooLong
 from kibitz.web.library import Library
@@ -134,6 +134,7 @@ class Server:
             ("GET", "/api/look/{id}", self.look),  # ?step=..&with=ID&deal=N: a strategy after public steps
             ("GET", "/api/diff/{id}", self.diff),  # ?with=ID: where two strategies differ most, with NashConv of both
             ("GET", "/api/infosets/{id}", self.infosets),  # ?seat=&text=&page=: its infosets as a list
+            ("GET", "/api/plan/{id}", self.plan),  # where automatic stitching put experts: parts as boxes
             ("POST", "/api/tables", self.sit),  # {"opponents": [ID, ...]}: open a table
             ("GET", "/api/tables/{table}", self.table),  # the state of the table
             ("DELETE", "/api/tables/{table}", self.leave),  # leave the table
@@ -172,6 +173,9 @@ class Server:
         seat, page = whole(request, "seat", 0, 99) or 0, whole(request, "page", 0, 10_000) or 0
         strategy = self.library.strategy(request.path_params["id"])
         return look.infosets(strategy, self.library.pool, seat, request.query_params.get("text", "")[:80], page)
+
+    def plan(self, request: Request, message: Message) -> dict[str, Any]:
+        return plans.plan_of(self.library.entry(request.path_params["id"]))
 
     # Play
 

@@ -79,7 +79,8 @@ class Entry:
         known = {key: self.meta.get(key) for key in ("solver", "iterations", "nash_conv", "abstraction")}
         said = {key: _short(value) for key, value in known.items()}
         stitched = isinstance(self.meta.get("stitch"), dict) or bool(_parts(self.meta))
-        return {"id": self.id, "name": self.name, "kind": self.kind, "game": self.game, "stitched": stitched, **said}
+        return {"id": self.id, "name": self.name, "kind": self.kind, "game": self.game, "stitched": stitched,
+                "planned": planned(self.meta) is not None, **said}  # fmt: skip
 
 
 def _short(value: Any) -> Any:
@@ -87,6 +88,13 @@ def _short(value: Any) -> Any:
     if isinstance(value, str):
         return value[:MOST_SAID]
     return value if isinstance(value, int | float) else None
+
+
+def planned(meta: dict[str, Any]) -> dict[str, Any] | None:
+    """What a saved strategy says of the plan that it was stitched by, unchecked; None if nothing."""
+    how = meta.get("stitch")
+    picture = how.get("picture") if isinstance(how, dict) else None
+    return picture if isinstance(picture, dict) else None
 
 
 def _parts(meta: dict[str, Any]) -> Sequence[str]:

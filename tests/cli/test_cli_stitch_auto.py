@@ -30,6 +30,29 @@ def test_a_search_saves_its_strategy_and_goes_on_from_its_folder(call: Call) -> 
     assert "exploitability" in good(call, *line)
 
 
+def test_matches_judge(call: Call) -> None:
+    line = ("stitch", "auto", LEDUC, "--base", "JQ.K", "--max-infosets", "154", *QUICK, "--judge", "matches")
+    found = data(call, *line, "--deals", "2000")
+    won = found["result"]["reported"]
+    assert found["result"]["unit"] == "winnings per hand" and found["result"]["loss"] is None
+    assert won["interval"][0] < won["mean"] < won["interval"][1] and found["result"]["tries"] > 0
+    assert "choose exact or matches" in bad(call, *line[:-1], "luck")
+    assert "leave it out" in bad(call, *line[:-2], "--deals", "5")
+    assert "--deals 1 must be 2 or more" in bad(call, *line, "--deals", "1")
+
+
+def test_experts_in_buckets(call: Call) -> None:
+    rhode = "rhode_island(ranks=3)"
+    good(call, "solve", rhode, "--abstraction", "percentile(2)", "--solver", "dcfr+", "--iterations", "20", "--out",
+         "base.profile")  # fmt: skip
+    line = ("stitch", "auto", rhode, "--base", "base.profile", "--solver", "dcfr+", "--iterations", "10", "--pilot",
+            "3", "--cuts", "2", "--rounds", "1", "--seats", "all")  # fmt: skip
+    found = data(call, *line, "--plot", "plan.png")
+    assert found["effort"]["insides"][0] == "percentile(3)" and Path("plan.png").stat().st_size > 10_000
+    assert found["result"]["loss"] < found["result"]["base_loss"]
+    assert all("percentile(" in move["name"] for move in found["plan"]["moves"])
+
+
 def test_plans_are_drawn(call: Call) -> None:
     good(call, "stitch", "auto", LEDUC, "--base", "JQ.K", *QUICK, "--plan", "--plot", "plan.png")
     assert Path("plan.png").stat().st_size > 10_000

@@ -12,13 +12,13 @@ from kibitz.poker.bucketed.build import bucket_form
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.exact.form import poker_form
 from kibitz.poker.stitching import experts as poker_experts
-from kibitz.poker.stitching.bucket_setting import BucketSetting
+from kibitz.poker.stitching.bucket_setting import BucketSetting, ladder
 from kibitz.poker.whole.profiles import measured
 from kibitz.solvers.run import solve_through
-from kibitz.stitch.auto import Effort, ExactJudge, Limits, StitchSearch
+from kibitz.stitch.auto import Effort, ExactJudge, Limits, StitchSearch, search_of, setting_of
 from kibitz.stitch.auto.cuts import Cut
 from kibitz.stitch.auto.plan import joined
-from kibitz.stitch.auto.setting import REBUILT, STATIC, Move
+from kibitz.stitch.auto.setting import REBUILT, STATIC, Move, order_of, solve_order
 from kibitz.stitch.targets import Solving, Stitching
 
 RHODE = "rhode_island(ranks=4)"
@@ -103,3 +103,32 @@ def test_a_search_within_buckets(setting, base):
     assert all(0.0 < signal.reach <= 1.0 for signal in plan.signals)
     again = StitchSearch(setting, limits, effort).run(base)
     assert (again.profile.probabilities == found.profile.probabilities).all()
+
+
+def test_finer_lists_of_a_base():
+    assert ladder("percentile(2)", 3) == ["percentile(3)", "percentile(4)", "percentile(6)", "percentile(8)"]
+    assert ladder("percentile([2, 3, 3])", 3)[0] == "percentile([3, 4, 4])"
+    with pytest.raises(SolverError, match="name lists of buckets"):
+        ladder("expectation([2, 3])", 3)
+
+
+def test_a_base_in_buckets_has_experts_in_buckets(setting, base):
+    rules = game(RHODE)
+    assert isinstance(setting_of(rules, BASE, "dcfr+"), BucketSetting)
+    assert not isinstance(setting_of(game("kuhn"), "JQ.K"), BucketSetting)
+    profile = setting.profile(base, abstraction=BASE)
+    effort = Effort(seats=("all",), solver="dcfr+", iterations=10, pilot=3, cuts=2)
+    search, start = search_of(rules, profile, Limits(infosets=setting.base_rows, rounds=1), effort)
+    assert isinstance(search.setting, BucketSetting) and search.effort.insides == tuple(ladder(BASE, 3))
+    found = search.run(start.probabilities)
+    before, after = found.loss
+    assert after < before and found.infosets <= setting.base_rows
+    assert {name.rpartition(" in ")[2].partition(",")[0] for name in found.rounds[0].kept} <= set(ladder(BASE, 3))
+
+
+def test_other_machines_know_the_lists(setting, base):
+    move, second = move_of(setting, "prefix(r)"), move_of(setting, "prefix(cc)", inside="percentile(3)")
+    (stitched,) = setting.solve(move, base, [5]).answers
+    here = setting.solve(second, stitched, [5], 3)
+    there = solve_order(order_of(setting, second), stitched, [5], 3)
+    assert (here.answers == there.answers).all()

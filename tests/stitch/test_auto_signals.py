@@ -11,6 +11,7 @@ from random_games import RandomGame
 import kibitz
 from kibitz.evaluate.infosets import infoset_values
 from kibitz.forms.sequence import form_of
+from kibitz.games.leduc import Leduc
 from kibitz.games.tree import tree_of
 from kibitz.poker.buckets.expectation import allocate
 from kibitz.stitch.auto.cuts import Cut, cuts, prefix_name
@@ -225,3 +226,32 @@ def test_the_programme_leaves_out_what_gains_nothing():
 def test_cut_sizes():
     assert Cut("a", np.array([True, False, True])).size == 2
     assert not Cut("a", np.array([True, False])).overlaps(Cut("b", np.array([False, True])))
+
+
+class NamedParts(Leduc):
+    """Leduc hold'em that names two parts of its own: a pair with the board, and a high card without one."""
+
+    def part(self, infoset):
+        holding, at = self.private(infoset)
+        if at < 2:
+            return ""
+        return "paired" if infoset.count(holding) > 1 else "high card" if holding == "K" else ""
+
+
+def test_a_games_own_parts_are_cuts():
+    game = NamedParts(suit_isomorphism=True)
+    tree = tree_of(game)
+    names = [game.part(label) for label in tree.infosets.labels]
+    assert set(names) == {"", "paired", "high card"}
+    both = partition(game, "own()")
+    assert both.names == ("base", "high card", "paired")
+    lost = np.random.default_rng(0).random(len(names))
+    every = cuts(TreeParts(tree, game, "auto"), lost, 99)
+    for name in ("paired", "high card"):
+        here = np.array([each == name for each in names])
+        assert ((partition(game, f"own({name})").part == 1) == here).all()
+        assert any((cut.here == here).all() and cut.name == f"own({name})" for cut in every)
+    with pytest.raises(kibitz.KibitzError, match="should name different parts of"):
+        partition(game, "own(middle)")
+    with pytest.raises(kibitz.KibitzError, match=r"method part\(infoset\)"):
+        partition("kuhn", "own()")

@@ -12,6 +12,7 @@ import pytest
 import kibitz
 from kibitz.bench.screens import PHONE, WIDE, browser
 from kibitz.solvers import RunOptions
+from kibitz.stitch.auto import Effort, Limits
 from kibitz.web.app import app_of
 from kibitz.web.library import Library
 from kibitz.web.serve import bound
@@ -39,6 +40,8 @@ def site(tmp_path_factory):
     game = kibitz.game("leduc")
     base = kibitz.solve(game, "cfr+", iterations=20, abstraction="J.QK")
     base.save(folder / "base.profile")
+    effort = Effort(insides=("suits",), seats=("all",), iterations=10, pilot=3, cuts=8)
+    kibitz.stitch_auto(game, base, Limits(rounds=1), effort).profile.save(folder / "auto.profile")
     leduc = kibitz.solve(game, "cfr+", iterations=60, run=RunOptions(folder / "leduc.checkpoint"))
     leduc.save(folder / "leduc.profile")
     river = kibitz.spot("Qs Jh 2h 5c 5d", ["AA, QJs, T9s", "KK, AQ"], 100, 200)
@@ -370,6 +373,28 @@ def test_nothing_without_the_token(chromium, site):
     page = context.new_page()
     assert page.goto(site).status == 403 and "kibitz ui" in page.inner_text("body")
     context.close()
+
+
+def test_the_plan_of_automatic_stitching(visit):
+    id = visit.id("auto")
+    page = visit.go(f"/look/{id}?view=plan")
+    page.locator("h1", has_text="Where automatic stitching put experts").wait_for()
+    data = visit.data(f"plan/{id}")
+    assert page.locator("svg.plan rect").count() == len(data["parts"])
+    assert page.locator(".plantable tbody tr").count() == len(data["parts"]) + len(data["others"])
+    assert page.locator(".plantable tr.chosen").count() == sum(
+        bool(part["expert"]) for part in (*data["parts"], *data["others"])
+    )
+    before = page.locator("svg.plan rect").first.get_attribute("fill-opacity")
+    page.get_by_role("button", name="infosets").click()
+    page.locator("svg.plan[aria-label*='infosets']").wait_for()
+    assert page.locator("svg.plan text").count() > 0 and before is not None
+    if folder := os.environ.get("KIBITZ_SCREENS"):
+        page.get_by_role("button", name="NashConv lost").click()
+        page.screenshot(path=f"{folder}/plan-{page.viewport_size['width']}.png", full_page=True)
+    page.get_by_role("link", name="tree", exact=True).click()
+    page.locator(".crumbs").wait_for()
+    visit.check()
 
 
 def test_a_saved_spot_is_opened(visit):

@@ -11,6 +11,7 @@ An expert is solved in a `PartForm`, so its part begins in the first round or wh
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,9 +23,10 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError
 from kibitz.evaluate.infosets import infoset_values
-from kibitz.poker.buckets.buckets import hand_buckets
+from kibitz.poker.buckets.buckets import hand_buckets, parse
 from kibitz.poker.buckets.hand_buckets import HandBuckets
 from kibitz.poker.exact.factored import nodes_by_actions
+from kibitz.poker.exact.form import poker_form
 from kibitz.poker.sampled.form import Frozen, ViewForm
 from kibitz.poker.stitching.part_form import PartForm
 from kibitz.solvers import Task, make
@@ -38,6 +40,7 @@ from kibitz.stitch.targets import seat_sets
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+FINER = (1.0, 1.5, 2.0, 3.0, 4.0)  # of the buckets of a base: lists of experts, where none are named
 FINEST = 2  # lists of buckets that are tried for a part: the finest that fit
 
 
@@ -48,6 +51,27 @@ class ClassBuckets:
     buckets: HandBuckets
     of_class: tuple[Ints, ...]  # by round: [classes] the bucket
     first: tuple[Ints, ...]  # by round: [buckets] one of its classes
+
+
+def bucket_setting(game: Any, base: str, solver: str) -> BucketSetting | None:
+    """The setting of a poker game, or of its form; None for games that have no form with all hands."""
+    if hasattr(game, "cards"):
+        return BucketSetting(game, base, solver)
+    if game.players != 2 or game.definition.hole > 2 or game.definition.rounds < 2:
+        return None
+    return BucketSetting(poker_form(game), base, solver)
+
+
+def ladder(base: str, rounds: int) -> list[str]:
+    """Lists of buckets of the same kind that are finer: of a base in percentiles, with a number for each round."""
+    spec = parse(base)
+    counts = spec.args.get("buckets")
+    if spec.name != "percentile" or set(spec.args) != {"buckets"}:
+        raise SolverError(f"experts of a base in {base} have no buckets by default: name lists of buckets, such as "
+                          "insides=percentile(8)")  # fmt: skip
+    each = [counts] * rounds if isinstance(counts, int) else list(counts)
+    steps = [[max(n + 1, math.ceil(factor * n)) for n in each] for factor in FINER]
+    return list(dict.fromkeys(f"percentile({s[0] if len(set(s)) == 1 else s})" for s in steps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +90,16 @@ class BucketSetting(Setting):
     @property
     def base_rows(self) -> int:
         return self._view_form([self.buckets_of(self.base)], np.zeros(len(self.betting), np.int64)).size
+
+    def insides(self) -> list[str]:
+        return ladder(self.base, self.form.definition.rounds)
+
+    def known(self) -> tuple[str, ...]:
+        return tuple(self.lists)
+
+    def learn(self, names: Sequence[str]) -> None:
+        for name in names:
+            self.buckets_of(name)
 
     def experts(self, cut: Cut, effort: Effort) -> list[Move]:
         sets = [seats for seats in effort.seats if seats != PAIRS]

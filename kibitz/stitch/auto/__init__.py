@@ -22,19 +22,19 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.core.errors import SolverError
-from kibitz.forms.abstraction import offered
 from kibitz.forms.profile import Profile
 from kibitz.solvers.run import solve_through
 from kibitz.stitch.auto.judges import ExactJudge, Judge, Judgement, MatchJudge
 from kibitz.stitch.auto.plan import Effort, Limits, Pilot, Plan
 from kibitz.stitch.auto.search import Auto, Round, StitchSearch
-from kibitz.stitch.auto.setting import Move, Setting
+from kibitz.stitch.auto.setting import Move, Setting, setting_of
 from kibitz.stitch.auto.signals import PartSignal, losses
 from kibitz.stitch.columns import checked_base, rules_of
 
 __all__ = [
     "Auto", "Effort", "ExactJudge", "Judge", "Judgement", "Limits", "MatchJudge", "Move", "PartSignal", "Pilot", "Plan",
-    "Round", "Setting", "StitchSearch", "losses", "search_of", "stitch_auto",
+    "Round", "Setting", "StitchSearch", "losses", "search_of", "setting_of",
+    "stitch_auto",
 ]  # fmt: skip
 
 BASE_ITERATIONS = 2000  # of a base that is solved here
@@ -58,14 +58,12 @@ def search_of(
         raise SolverError("the base was solved in an abstraction that has no name: use one that has a name")
     if isinstance(base, Profile):
         base, subject = checked_base(rules, base)
-    setting = Setting(subject, name, effort.solver)
+    setting = setting_of(subject, name, effort.solver)
     if isinstance(base, str):
         base = solve_through(setting.subject, effort.solver, abstraction=None if base == "null" else base,
                              iterations=BASE_ITERATIONS, seed=seed)  # fmt: skip
-    if not effort.insides and setting.has_tree:
-        coarse, every = setting.view(name).rows, offered(rules)
-        finer = [each.name for each in every if each.rows > coarse]
-        effort = replace(effort, insides=tuple(finer) or (every[-1].name,))
+    if not effort.insides:
+        effort = replace(effort, insides=tuple(setting.insides()))
     search = StitchSearch(setting, limits, effort, None if judge is None else judge(setting), seed,
                     None if folder is None else Path(folder), tell)  # fmt: skip
     return search, base

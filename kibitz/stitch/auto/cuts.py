@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError, SpecError
-from kibitz.stitch.partition import Partition, fitting
+from kibitz.stitch.partition import Partition, fitting, parts_by_own
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,7 +48,8 @@ def cuts(of: Any, lost: Floats, most: int = 16, fits: Callable[[Cut], bool] = la
     of: what partitions ask (`TreeParts`, or a form without a tree). fits: whether some expert of a part fits the
     memory. Prefixes are lengthened where most is lost.
     """
-    every = [*prefixes(of, lost, most, fits), *(cut for cut in _by_private(of) if fits(cut))]
+    others = [*_by_private(of), *_by_own(of)]
+    every = [*prefixes(of, lost, most, fits), *(cut for cut in others if fits(cut))]
     every.sort(key=lambda cut: -float(lost[cut.here].sum()))
     kept: dict[bytes, Cut] = {}
     for cut in every:
@@ -91,6 +92,15 @@ def prefixes(of: Any, lost: Floats, most: int, fits: Callable[[Cut], bool] = lam
     except GameError:  # players do not see all actions: an infoset has histories with different ones
         return result
     return result
+
+
+def _by_own(of: Any) -> list[Cut]:
+    """The parts that a game names itself; nothing where it names none."""
+    try:
+        names, which = parts_by_own(of)
+    except SpecError:
+        return []
+    return [Cut(f"own({name})", which == number) for number, name in enumerate(names)]
 
 
 def _by_private(of: Any) -> list[Cut]:

@@ -27,7 +27,8 @@ from kibitz.core.errors import ArtefactError
 from kibitz.core.executor import current
 from kibitz.core.pieces import Piece
 from kibitz.forms.profile import Profile
-from kibitz.stitch.auto.judges import ExactJudge, Judge
+from kibitz.stitch.auto.judges import ExactJudge, Judge, MatchJudge
+from kibitz.stitch.auto.picture import plan_picture
 from kibitz.stitch.auto.plan import (
     Effort,
     Limits,
@@ -203,8 +204,12 @@ class StitchSearch:
         kept = [name for each in rounds for name in each.kept]
         about = {"kind": "auto", "limits": self.limits.data(), "effort": self.effort.data(), "seed": self.seed,
                  "kept": kept, "judge": self.judge.data()}  # fmt: skip
+        if rounds:
+            about["picture"] = plan_picture(self.setting, base, rounds[0].plan)
         profile = self.setting.profile(best, solver="stitch", stitch=about, abstraction=self.setting.base)
         facts = {"lines": [name for name, _, _ in lines], "solving": self.spent, **self.judge.data()}
+        if isinstance(self.judge, MatchJudge):  # on deals that nothing was chosen by
+            facts["reported"] = self.judge.report(best, base).data()
         return Auto(profile, tuple(rounds), loss, size, time.perf_counter() - began, facts)
 
     def _line(

@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import SolverError
 from kibitz.evaluate.infosets import infoset_values
-from kibitz.forms.abstraction import Abstraction, abstraction
+from kibitz.forms.abstraction import Abstraction, abstraction, offered
 from kibitz.forms.profile import Profile
 from kibitz.forms.protocol import FreezableForm, GradientForm
 from kibitz.forms.sequence import form_of
 from kibitz.games import game as make_game
+from kibitz.games.plugins import plugin_of
 from kibitz.games.tree import Tree, tree_of
 from kibitz.solvers import Task, make
 from kibitz.stitch.auto.cuts import Cut, cuts
@@ -141,6 +142,20 @@ class Setting:
     def base_rows(self) -> int:
         """The size of the base, as papers count it."""
         return self.view(self.base).rows if self.has_tree else len(self.form.infosets.labels)
+
+    def insides(self) -> list[str]:
+        """Abstractions of experts, where none are named: those that the game offers and that are finer."""
+        if not self.has_tree:
+            return []
+        coarse, every = self.base_rows, offered(self.rules)
+        return [each.name for each in every if each.rows > coarse] or [every[-1].name]
+
+    def known(self) -> tuple[str, ...]:
+        """Names of abstractions that a strategy may follow: other machines are told them."""
+        return ()
+
+    def learn(self, names: Sequence[str]) -> None:
+        """What `known` said elsewhere."""
 
     # Measures
 
@@ -268,6 +283,14 @@ class Setting:
         return column_target(self.rules, base, plan, how)
 
 
+def setting_of(rules: Any, base: str, solver: str = "cfr+") -> Setting:
+    """A game to be stitched: as its plug-in says, else on its tree or its form."""
+    own: Setting | None = None
+    if not isinstance(rules, Tree):
+        own = plugin_of(getattr(rules, "game", rules)).stitch_setting(rules, base, solver)
+    return own or Setting(rules, base, solver)
+
+
 class MoveOrder(NamedTuple):
     """A move as plain values, for a process or a machine that does not have its parts."""
 
@@ -279,6 +302,7 @@ class MoveOrder(NamedTuple):
     here: NDArray[np.bool_]  # [parts, I]
     seats: str
     inside: tuple[str, ...]
+    known: tuple[str, ...] = ()
 
 
 def order_of(setting: Setting, move: Move) -> MoveOrder:
@@ -286,16 +310,19 @@ def order_of(setting: Setting, move: Move) -> MoveOrder:
         raise SolverError("a game or an abstraction without a name cannot be sent to other machines: leave --on out")
     here = np.stack([cut.here for cut in move.cuts])
     names = tuple(cut.name for cut in move.cuts)
-    return MoveOrder(setting.spec, setting.base, setting.solver, move.kind, names, here, move.seats, move.inside)
+    return MoveOrder(setting.spec, setting.base, setting.solver, move.kind, names, here, move.seats, move.inside,
+                     setting.known())  # fmt: skip
 
 
 @lru_cache(2)
 def _setting(game: str, base: str, solver: str) -> Setting:
-    return Setting(make_game(game), base, solver)
+    return setting_of(make_game(game), base, solver)
 
 
 def solve_order(order: MoveOrder, probabilities: Floats, lengths: Sequence[int], seed: int) -> MoveRun:
     """`Setting.solve` where only plain values arrive."""
     cuts = tuple(Cut(name, here) for name, here in zip(order.names, np.asarray(order.here), strict=True))
     move = Move(order.kind, cuts, order.seats, tuple(order.inside))
-    return _setting(order.game, order.base, order.solver).solve(move, np.array(probabilities), lengths, seed)
+    setting = _setting(order.game, order.base, order.solver)
+    setting.learn(tuple(order.known))
+    return setting.solve(move, np.array(probabilities), lengths, seed)

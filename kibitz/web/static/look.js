@@ -1,5 +1,6 @@
 // Strategies: a strategy at one public history, optionally beside another.
 import { SLOW, api, bars, cardText, cards, colours, combos, gameName, go, grid, h, heat, isCards, percent, problem, say, signed, small, split, wordNode } from "./dom.js";
+import { planView } from "./plan.js";
 
 let shelf = null;
 let asked = 0;
@@ -28,6 +29,7 @@ export async function look(main, parts, query) {
   if (other) search.set("with", other);
   if (deal !== null) search.set("deal", deal);
   if (query.get("view") === "list") return list(main, id, query, late);
+  if (query.get("view") === "plan") return plan(main, id, query, late);
   main.setAttribute("aria-busy", "true");
   if (!main.firstChild) main.append(frame(id, other, path, query), h("p", { class: "waiting" }, `Loading the strategy… ${SLOW}`));
   let node;
@@ -67,8 +69,9 @@ function frame(id, other, path, query) {
     h("label", { class: "field" }, h("span", {}, "Compare with"), h("select", { id: "other", "data-key": "other", onchange: (e) => go(address(id, path, { with: e.target.value })) },
       options(other, (each) => entry && each.game === entry.game && each.id !== id, "nothing"))),
     h("div", { class: "field links" }, h("span", {}, "Show as"),
-      h("span", { class: "tabs" }, h("a", { href: address(id, path, { with: other }), "data-link": true, "aria-current": list ? null : "true" }, "tree"),
-        h("a", { href: address(id, [], { view: "list" }), "data-link": true, "aria-current": list ? "true" : null }, "list"))));
+      h("span", { class: "tabs" }, h("a", { href: address(id, path, { with: other }), "data-link": true, "aria-current": query.get("view") ? null : "true" }, "tree"),
+        h("a", { href: address(id, [], { view: "list" }), "data-link": true, "aria-current": list ? "true" : null }, "list"),
+        entry && entry.planned ? h("a", { href: address(id, [], { view: "plan" }), "data-link": true, "aria-current": query.get("view") === "plan" ? "true" : null }, "plan") : null)));
 }
 
 function crumbs(node, id, other, deal) {
@@ -220,6 +223,19 @@ function body(node, id, other, deal) {
 }
 
 // All infosets as a list
+
+async function plan(main, id, query, late) {
+  const head = frame(id, null, [], query);
+  let data;
+  try { data = await api(`plan/${encodeURIComponent(id)}`); } catch (error) {
+    if (!late()) main.replaceChildren(head, problem(error));
+    return;
+  }
+  if (late()) return;
+  main.replaceChildren(head, planView(data));
+  document.title = `Plan of ${data.name} · kibitz`;
+  say("The plan of the strategy");
+}
 
 async function list(main, id, query, late) {
   const seat = query.get("seat") || "0", text = query.get("text") || "", page = Number(query.get("page") || 0);
