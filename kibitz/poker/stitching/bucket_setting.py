@@ -65,7 +65,7 @@ def bucket_setting(game: Any, base: str, solver: str) -> BucketSetting | None:
 def ladder(base: str, rounds: int) -> list[str]:
     """Lists of buckets of the same kind that are finer: of a base in percentiles, with a number for each round."""
     spec = parse(base)
-    counts = spec.args.get("buckets")
+    counts: Any = spec.args.get("buckets")
     if spec.name != "percentile" or set(spec.args) != {"buckets"}:
         raise SolverError(f"experts of a base in {base} have no buckets by default: name lists of buckets, such as "
                           "insides=percentile(8)")  # fmt: skip
