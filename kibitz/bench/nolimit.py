@@ -29,7 +29,7 @@ TITLE = "No-limit hold'em: two action abstractions at one table"
 GAME, HANDS = "holdem.nolimit.2p", "percentile(8)"
 SETS = {"near": "[0.5, 1, allin]", "wide": "[0.75, 2, allin]"}  # the action abstractions
 RAISES, MEMORY = 3, "500MB"
-GOAL = 100_000.0  # deals of a match in a second of one core
+GOAL, WALL_GOAL = 100_000.0, 200_000.0  # deals of a match in a second of one core; in a second, on all cores
 PLAN = PaperPlan(starts=1, iterations=60_000)
 QUICK = PaperPlan(starts=1, iterations=500, quick=True)
 
@@ -166,6 +166,9 @@ def _claims(r: NoLimitFigures) -> Iterator[Claim]:
     rate = r.met.deals / r.cpu
     yield Claim(f"a compiled match between action abstractions plays {GOAL:,.0f} deals in a second of one core", OURS,
                 [Comparison(rate, ">=", GOAL)], unit=RUN, detail=f"{rate:,.0f}")  # fmt: skip
+    wall = r.met.deals / r.met.seconds
+    yield Claim(f"matches between action abstractions play {WALL_GOAL:,.0f} deals in a second on all cores", OURS,
+                [Comparison(wall, ">=", WALL_GOAL)], unit=RUN, detail=f"{wall:,.0f}")  # fmt: skip
     yield Claim("it is a thousand times as fast as the readable agents", OURS, [Comparison(rate, ">=", 1000 * r.slow)],
                 unit=RUN, detail=f"{rate / r.slow:,.0f} times")  # fmt: skip
     for name, each in r.uniform.items():
