@@ -162,7 +162,7 @@ def test_short_pieces_go_together(pool, monkeypatch):
 def test_a_piece_has_the_cores_that_it_asked_for(pool):
     found = [who for _, who in pool.map(work.who, [Piece((x,)) for x in range(6)])]
     assert {(share, on) for _, share, on, _ in found} == {("1", None)}
-    assert len({pid for pid, *_ in found}) > 1 and os.getpid() not in {pid for pid, *_ in found}
+    assert os.getpid() not in {pid for pid, *_ in found}  # one worker may be quick enough for all of them
 
 
 def test_a_shared_array_is_not_copied(pool):
