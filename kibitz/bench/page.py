@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kibitz.bench.openings import Opening, opening_of
+from kibitz.bench.opening import Opening
+from kibitz.bench.openings import opening_of
 from kibitz.bench.verdicts import HEAD, claims_table, judged_again, remarks, text_of
 from kibitz.papers.claims import Claim, claim_of, summary
 

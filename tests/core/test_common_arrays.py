@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -20,9 +21,9 @@ from kibitz.core.executor import executing
 pytestmark = pytest.mark.skipif(not can_be_common(), reason="this system has no such memory")
 LAYOUT = {"odd": ("|u1", (3,)), "x": ("<f8", (4, 5)), "none": ("<i4", (0, 2)), "y": ("<u2", (7,))}
 WRITER = """
-import sys
+import json, sys
 from kibitz.core.common_arrays import NamedMemory, opened_memory
-arrays = opened_memory(NamedMemory(*eval(sys.argv[1])))
+arrays = opened_memory(NamedMemory(**json.loads(sys.argv[1])))
 assert not any(array.any() for array in arrays.values())
 for k, array in enumerate(arrays.values()):
     array[...] = k + 1
@@ -31,7 +32,7 @@ for k, array in enumerate(arrays.values()):
 
 def other_process(name: NamedMemory) -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(tables.__file__).parents[2])}
-    subprocess.run([sys.executable, "-c", WRITER, repr(tuple(name))], check=True, env=environment)
+    subprocess.run([sys.executable, "-c", WRITER, json.dumps(name._asdict())], check=True, env=environment)
 
 
 def test_what_another_process_writes_is_seen():

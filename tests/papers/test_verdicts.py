@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kibitz.bench.docs import main
-from kibitz.bench.openings import OPENINGS, Opening, Reason
+from kibitz.bench.opening import Opening, Reason
+from kibitz.bench.openings import OPENINGS
 from kibitz.bench.page import page_text
 from kibitz.bench.verdicts import data_of, judged_again, text_of
 from kibitz.papers.claims import (

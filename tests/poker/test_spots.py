@@ -71,7 +71,7 @@ def test_values_and_gains_are_those_of_the_tree(options, precision):
 @pytest.mark.parametrize("engine", ["double", "single"])
 @pytest.mark.parametrize("options", CASES)
 def test_rake(options, engine, monkeypatch):
-    """Both lose what the house takes."""
+    """The rake comes off what both players win."""
     near = EXACT if engine == "double" else SINGLE
     if engine == "double":
         monkeypatch.setattr("kibitz.poker.spots.solving.engine_of", in_double)

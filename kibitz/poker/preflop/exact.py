@@ -138,7 +138,7 @@ def run(
     on_look: Callable[[int, float], bool],
 ) -> ExactMeasure:  # fmt: skip
     """Iterate until the exploitability, the mean of both gains in chips, is at most `until`; or for so many iterations
-    or seconds; or until on_look, which is told both, says so."""
+    or seconds; or until `on_look(iterations, exploitability)` returns True."""
     began, look = time.perf_counter(), FIRST_LOOK
     while True:
         last = look if iterations is None else min(look, iterations)

@@ -123,7 +123,7 @@ class TrainingLimits:
     seed: int
     threads: int
     device: str
-    on_block: Callable[[int], bool]  # is told the iterations; True ends it
+    on_block: Callable[[int], bool]  # called with the number of iterations; True ends the training
 
 
 def train(question: Preflop, machine: PokerMachine, effort: TrainingLimits) -> Trained | None:

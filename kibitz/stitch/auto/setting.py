@@ -151,11 +151,11 @@ class Setting:
         return [each.name for each in every if each.rows > coarse] or [every[-1].name]
 
     def known(self) -> tuple[str, ...]:
-        """Names of abstractions that a strategy may follow: other machines are told them."""
+        """Names of abstractions that a strategy may use. Pieces on other machines carry them."""
         return ()
 
     def learn(self, names: Sequence[str]) -> None:
-        """What `known` said elsewhere."""
+        """Take over the names that `known` returned on another machine."""
 
     # Measures
 

@@ -1,0 +1,300 @@
+"""How the pages of stitching and grafting open: papers by Gibson & Szafron (2011), Waugh, Bard & Bowling (2009)."""
+
+from __future__ import annotations
+
+from kibitz.bench.opening import Opening, Reason
+from kibitz.papers.claims import FAILS, HOLDS, UNDECIDED
+
+OVERLAP = "The 95% intervals overlap."
+ZERO = "The 95% interval of the match contains zero."
+WEIGHT = "The result depends on the weight of the random initialisation."
+NOT_UNIQUE = "Likely: abstract equilibria are not unique, and the paper used another solver (chance-sampled CFR)."
+CCR = (
+    "The base almost never reaches the ccr part. There the expert keeps its random initial strategy, so the result "
+    "depends on the weight of the initialisation."
+)
+SHORT = (
+    "Likely: grafts have many buckets and had too few iterations. With 16 cards they lose to their base at first and "
+    "beat it after more iterations."
+)
+MINUTES = "Likely: all training took less than an hour, and fine strategies need longer training than coarse ones."
+
+STITCHING: dict[str, Opening] = {
+    "stitching": Opening(
+        "Strategy stitching and grafting in Leduc hold'em",
+        (79, 38, 18),
+        "Table 1 of Gibson & Szafron (2011) and Tables 1 and 2 of Waugh, Bard & Bowling (2009) are recomputed over "
+        "16 random initialisations. Most claims hold, though few of the paper's figures are reproduced exactly; "
+        "claims about static experts with S=N depend on how the solver is initialised.",
+        "Leduc",
+        (
+            Reason(r"^2 players, JQ-K: (Dynamic|Static S=\{i\}|Static S=N Pre-flop) earns more than Base", HOLDS,
+                   "Likely: experts use a finer abstraction than the base in their part of the game.",
+                   "Leduc; earnings against strategies from other base abstractions.",
+                   "Two players: Dynamic, S={i} and S=N Pre-flop earn more than Base"),
+            Reason(r"^2 players, JQ-K: Static S=N All (earns|is less)", UNDECIDED, CCR, "Four weights were tried.",
+                   "Two players: Static S=N All beats Base and S={i}"),
+            Reason(r"^2 players, JQ-K: Static S=N Pre-flop (earns more|is less exploitable) than Static S=N All",
+                   UNDECIDED,
+                   f"It is compared with Static S=N All. {CCR}"),
+            Reason(r"^2 players, JQ-K: Static S=N Pre-flop earns more than Static S=\{i\}", UNDECIDED,
+                   "The difference is smaller than the spread over random initialisations."),
+            Reason(r"^2 players, JQ-K: (Dynamic|Static S=\{i\}) is less exploitable than (Static|Base)", HOLDS,
+                   "Likely: their experts are trained against opponents that are free to adapt outside the part.",
+                   "NashConv / 2 in the unabstracted game.",
+                   "Two players: Dynamic and S={i} are less exploitable than S=N and Base"),
+            Reason(r"^3 players, J-QK: .* earns more than Base$", HOLDS,
+                   "Likely: experts use a finer abstraction than the base in their part of the game.",
+                   "1,000 iterations of CFR+ per game, one weight.",
+                   "Three players: all stitched strategies earn more than Base"),
+            Reason(r"^3 players, J-QK: Static S=N \S+ earns more than (Static S=\{i\}|Dynamic)", FAILS,
+                   "The experts with S=N depend on the random initialisation. Without initial regret they earn far "
+                   "more, but in most initialisations still less than Dynamic and S={i}.",
+                   "1,000 iterations of CFR+ per game, one weight; the paper used chance-sampled CFR.",
+                   "Three players: Static S=N earns more than Dynamic and S={i}"),
+            Reason(r"grafts beat .* head to head", HOLDS,
+                   "Theorem 1 of the paper covers this case: the opponent plays the strategy that the base was "
+                   "solved with.", "Leduc.", "Grafted strategies beat their base"),
+            Reason(r"grafts win more on average than J\S+$", HOLDS,
+                   "Likely: grafts use a finer abstraction than the base.", "Leduc, nine strategies.",
+                   "Grafted strategies win more on average than their base"),
+            Reason(r"^JQ\.K flop grafts have more wins", FAILS, NOT_UNIQUE, "The paper's tables are not in our copy.",
+                   "JQ.K: flop grafts win more matches than preflop grafts"),
+            Reason(r"^J\.Q\.K preflop grafts are more exploitable", FAILS,
+                   "Likely: this base distinguishes all private cards, so its grafts have little to overfit to."),
+            Reason(r"flop grafts are more exploitable", UNDECIDED, WEIGHT),
+            Reason(r"^\d players, .*: Dynamic earns more than Static", HOLDS,
+                   "Likely: its base and its experts are solved together."),
+            Reason(r"^2 players, JQ-K: Static S=N Pre-flop is less exploitable than Base", HOLDS,
+                   "Likely: experts use a finer abstraction than the base in their part of the game."),
+            Reason(r"(^bases by|in the order of their bases)", HOLDS, "Likely: J.Q.K is the finest base abstraction."),
+            Reason(r"grafts are more exploitable", HOLDS,
+                   "Likely: a graft is solved against an opponent who plays the base's abstraction."),
+            Reason(r"always folding", UNDECIDED,
+                   "The exploitability of grafted strategies varies over random initialisations; some exceed 500 "
+                   "mb/h."),
+        ),
+    ),
+    "stitching_holdem": Opening(
+        "Strategy stitching in two-player limit hold'em",
+        (8, 4, 2),
+        "Table 2 of Gibson & Szafron (2011) is recomputed for two players, with computations of up to 24 million "
+        "information sets. Static experts with S=N earn the most among strategies of their size, as in the paper, "
+        "but no stitched strategy is less exploitable than its base.",
+        "limit hold'em",
+        (
+            Reason(r"^Static\.S=N earns more than", HOLDS,
+                   "Likely: S=N experts have finer buckets than Base in their part.",
+                   "One run; mbb/h; 4,000 iterations of public chance sampling.",
+                   "Static S=N earns more than Base and than S={i}"),
+            Reason(r"^Static\.S=\{i\} earns no more", HOLDS,
+                   "Likely: an S={i} expert has to solve the whole game for the opponent, and was trained too "
+                   "little.", "One run.", "Static S={i} earns no more than Base"),
+            Reason(r"^Dynamic earns more than Base", UNDECIDED, OVERLAP, "One run; mbb/h.",
+                   "Dynamic earns more than Base"),
+            Reason(r"^the finest strategy beats Static\.S=N", UNDECIDED, ZERO, "One run; mbb/h.",
+                   "The finest single strategy beats Static S=N"),
+            Reason(r"^the finest strategy beats", HOLDS, "Likely: it has more information sets than any other."),
+            Reason(r"exploitable", FAILS,
+                   "Likely: the strategies are compared before they converge; 4,000 sampled boards are too few.",
+                   "Exact, over all boards, on a GPU; one run of each strategy.",
+                   "Stitching lowers exploitability"),
+        ),
+    ),
+    "stitching_large": Opening(
+        "Strategy stitching in two-player limit hold'em, converged",
+        (2, 1, 2),
+        "Table 2 of Gibson & Szafron (2011) is recomputed for two players, with Base and S=N solved over all boards "
+        "until they are converged; Dynamic is not, and S={i} and the finest strategy were not run. Base is as "
+        "exploitable as the paper's, and static experts with S=N win from it, but they are more exploitable: one of "
+        "them plays a part of the game that Base almost never enters.",
+        "limit hold'em, converged",
+        (
+            Reason(r"^Static\.S=N is less exploitable", FAILS,
+                   "Base almost never enters the part cr. This adds nothing to the gap, so training "
+                   "ended before the cr-expert had learnt anything; a best response calls before the flop and plays "
+                   "against it.",
+                   "Exact in seed 0; every 16th flop in seeds 1 and 2.",
+                   "Static S=N is less exploitable than Base"),
+            Reason(r"conditional, is less", UNDECIDED,
+                   "The difference is within the margin. Most of the excess of S=N is gone: its experts are solved per "
+                   "hand that enters their part.", "Three seeds, every 16th flop.",
+                   "The same, with both experts solved"),
+            Reason(r"^Dynamic is less", UNDECIDED, "Dynamic is not converged: its exploitability still rises with "
+                   "training.", "One seed, every 16th flop.", "Dynamic is less exploitable than Base"),
+            Reason(r"wins from Base", HOLDS, "Likely: the r-expert has finer buckets than Base in the part that is "
+                   "played.", "One seed, exact.", "Static S=N wins from Base"),
+        ),
+    ),
+    "stitching_why": Opening(
+        "Why stitched strategies are more or less exploitable",
+        (3, 2, 0),
+        "A converged base avoids some parts of limit hold'em; experts of these parts learn little, and a best response "
+        "goes there: solved per hand that enters its part, such an expert loses most of the difference, in all three "
+        "seeds. In Leduc hold'em experts also do more harm if the base avoids their part, but solving them further "
+        "does not help.",
+        "limit hold'em and Leduc, causes",
+        (
+            Reason(r"^equilibria of one abstraction", FAILS, "Equilibria of Base differ much less.",
+                   "Three random initialisations, every 16th flop.",
+                   "Equilibria of one abstraction explain the difference"),
+            Reason(r"^experts that are solved per hand", HOLDS,
+                   "Base almost never enters the part cr, so a gap over all hands ends the training of its expert at "
+                   "once.", "Three random initialisations, every 16th flop.",
+                   "Experts that are solved per hand that enters their part halve the difference"),
+            Reason(r"^more training makes", HOLDS,
+                   "Likely: the average of early iterations mixes more, and gives a best response less to exploit.",
+                   "One seed, every 16th flop.", "More training makes Base more exploitable"),
+            Reason(r"^Leduc: experts raise", HOLDS,
+                   "Likely: a base that avoids a part does not defend it, and its expert is not tested by "
+                   "the base's play.", "Exact; the avoidance is made by hand.",
+                   "Leduc: experts do more harm in a part that the base avoids"),
+            Reason(r"^Leduc: they raise it less", FAILS,
+                   "As with Base: a solved expert is more exploitable than one that has hardly been trained.",
+                   "Exact.", "Leduc: solving such experts further helps"),
+        ),
+    ),
+    "auto_stitching": Opening(
+        "Automatic stitching against hand-made partitions",
+        (12, 1, 0),
+        "A search chooses the parts and the experts in two-player Leduc hold'em, with the memory of each hand-made "
+        "strategy of the stitching papers. It is always less exploitable, and earns more than all of them but one: "
+        "dynamic experts, which take twice the memory of the base.",
+        "Leduc, automatic stitching",
+        (
+            Reason(r"is less exploitable", HOLDS,
+                   "Likely: the search measures exploitability, and cuts again where most is lost.",
+                   "Exact; equal memory, but the search takes more computation.",
+                   "With the memory of a hand-made strategy, automatic is less exploitable"),
+            Reason(r"earns more", HOLDS, "Likely: most hand-made strategies are far more exploitable.",
+                   "Exact; against strategies of the other bases.",
+                   "With the memory of a hand-made strategy other than Dynamic, automatic earns more"),
+            Reason(r"the first plan achieves", HOLDS, "A prediction is an exact measure of the short runs, together.",
+                   "Short runs are kept where they are better, so a plan can hardly achieve less.",
+                   "A first plan achieves 80% of its predicted gain"),
+            Reason(r"memory of Dynamic earns more", FAILS,
+                   "Likely: the search judges by exploitability alone; with this much memory it comes closest to an "
+                   "equilibrium, which does not exploit weak opponents.",
+                   "Exact; ten random initialisations.", "With the memory of Dynamic, automatic earns more"),
+        ),
+    ),
+    "auto_stitching_three": Opening(
+        "Automatic stitching against hand-made partitions: three players",
+        (7, 1, 3),
+        "In three-player Leduc hold'em the same search, with the memory of each hand-made strategy, is less "
+        "exploitable: in every seed than static experts, and in most than dynamic experts. It does not earn more than "
+        "most of them: S={i} wins far more from the same opponents.",
+        "three-player Leduc, automatic stitching",
+        (
+            Reason(r"memory of Static .* is less exploitable", HOLDS,
+                   "Likely: the search measures NashConv, and cuts where most is lost.",
+                   "Exact; the search takes more computation.",
+                   "With the memory of static experts, automatic is less exploitable"),
+            Reason(r"memory of Dynamic is less exploitable", HOLDS,
+                   "Likely: one of its two lines starts from dynamic experts of the same size; there is little left to "
+                   "gain.", "Exact; the sign test of ten seeds does not reject chance.",
+                   "With the memory of Dynamic, automatic is less exploitable"),
+            Reason(r"earns more", FAILS,
+                   "Likely: the search minimises NashConv, which promises nothing against two other players. In all "
+                   "seeds where it earns less it is less exploitable.",
+                   "Exact; against strategies of the other bases.", "With the memory of S={i}, automatic earns more"),
+            Reason(r"earns more", HOLDS, "Means differ little compared with their spread.",
+                   "Exact; the sign test of ten seeds does not reject chance.",
+                   "With the memory of S=N All, automatic earns more"),
+            Reason(r"memory of Dynamic earns more", UNDECIDED, "Means differ less than their spread.",
+                   "Exact; ten seeds.", "With the memory of Dynamic, automatic earns more"),
+            Reason(r"memory of Static .* earns more", UNDECIDED, "Means differ less than their spread.",
+                   "Exact; ten seeds.", "With the memory of S=N Pre-flop or |S|=2, automatic earns more"),
+            Reason(r"the first plan achieves", HOLDS, "A prediction is an exact measure of the short runs, together.",
+                   "Short runs are kept where they are better, so a plan can hardly achieve less.",
+                   "A first plan achieves 80% of its predicted gain"),
+        ),
+    ),
+    "auto_stitching_rhode": Opening(
+        "Automatic stitching against hand-made partitions: Rhode Island hold'em",
+        (12, 1, 0),
+        "A search chooses the parts and the buckets of experts in Rhode Island hold'em; it is less exploitable than a "
+        "single abstraction of the same memory, which needs several times as much to be as good, and than "
+        "parts that were chosen by hand. It loses once: with the most memory, to experts for all seven ways through "
+        "the first round.",
+        "Rhode Island hold'em, automatic stitching",
+        (
+            Reason(r"than a single abstraction", HOLDS,
+                   "An expert has the memory for itself, so its buckets are finer where most is lost.",
+                   "Exact; the search starts from the single abstraction and keeps only what helps.",
+                   "Automatic is less exploitable than a single abstraction of the same memory"),
+            Reason(r"than parts by hand", HOLDS,
+                   "Likely: the search measures which parts lose most, and trains experts on those before them.",
+                   "Exact; S=N; the search takes more computation.",
+                   "Automatic is less exploitable than parts chosen by hand"),
+            Reason(r"than parts by hand", FAILS,
+                   "Likely: the search was stopped too early. After its two rounds it has experts for four parts, and "
+                   "its last round still gained several times what it lacks. The hand-made partition has seven experts "
+                   "in the finest buckets.",
+                   "Exact; two rounds, as planned.",
+                   "With 12.3 MB, automatic is less exploitable than experts for all ways through the first round"),
+            Reason(r"the first plan achieves", HOLDS, "A prediction is an exact measure of the short runs, together.",
+                   "Short runs are kept where they are better, so a plan can hardly achieve less.",
+                   "A first plan achieves 80% of its predicted gain"),
+        ),
+    ),
+    "stitching_three": Opening(
+        "Strategy stitching in three-player limit hold'em",
+        (6, 5, 0),
+        "Table 2 of Gibson & Szafron (2011) is recomputed for three players, after less than an hour of training. "
+        "Static experts with S=N win more than Base, Dynamic and S={i}, as in the paper; the ranking of the larger "
+        "strategies is not reproduced.",
+        "three-player limit hold'em",
+        (
+            Reason(r"^Static\.S=N (earns more than (Base|Dynamic|Static\.S=\{i\})|wins money)", HOLDS,
+                   "Likely: S=N experts learn faster. S={i} experts also have to learn how the other players act in "
+                   "the whole game.", "One run; the second size of experts that was tried.",
+                   "Static S=N wins money, and earns more than Base, Dynamic and S={i}"),
+            Reason(r"^Base, Dynamic and Static", FAILS, f"Base wins too. {MINUTES}", "One run; mbb/h.",
+                   "Base, Dynamic and S={i} do not win money"),
+            Reason(r"ACPC", FAILS, MINUTES, "One run; mbb/h. The strategies follow the paper's description.",
+                   "The strategy like ACPC-10 earns most, the one like ACPC-09 less than Base"),
+        ),
+    ),
+    "grafting_holdem": Opening(
+        "Strategy grafting in limit hold'em",
+        (1, 6, 0),
+        "Table 3 of Waugh, Bard & Bowling (2009) is recomputed in limit hold'em with imperfect-recall buckets. With "
+        "2,000 iterations per computation the grafted strategy loses to every single strategy.",
+        "limit hold'em",
+        (
+            Reason(r"^the grafted strategy beats", FAILS, SHORT,
+                   "One run; mb/h; 2,000 iterations of public chance sampling.",
+                   "The grafted strategy beats every single strategy"),
+            Reason(r"^20x7 beats 14", HOLDS,
+                   "Likely: imperfect recall separates more hands in the first rounds, with fewer information sets "
+                   "to train.", "One run.", "20x7 beats 14"),
+        ),
+    ),
+    "grafting_small": Opening(
+        "Strategy grafting in limit hold'em with 16 cards",
+        (6, 5, 0),
+        "Table 3 of Waugh, Bard & Bowling (2009) is recomputed with a deck of 16 cards, where all results are "
+        "exact. The grafted strategy beats its base and both perfect-recall strategies, and loses to 20x7 and to "
+        "the largest single strategy.",
+        "limit hold'em, 16 cards",
+        (
+            Reason(r"^the grafted strategy beats (20x8|14|12)", HOLDS,
+                   "Likely: grafts are finer than the base in their part.", "One run; mb/h, exact over all boards.",
+                   "The grafted strategy beats its base, 14 and 12"),
+            Reason(r"^the grafted strategy beats (20x7|even)", FAILS,
+                   "Likely: grafts need more iterations. They lose to 20x32 at every number of iterations that was "
+                   "tried.", "One run; mb/h, exact over all boards.", "The grafted strategy beats 20x7 and 20x32"),
+            Reason(r"^20x7 beats 14", HOLDS,
+                   "Likely: imperfect recall separates more hands in the first rounds, with fewer information sets "
+                   "to train.", "One run.", "20x7 beats 14"),
+            Reason(r"^on a small deck the grafted strategy beats its base", HOLDS,
+                   "Likely: after few iterations many buckets of the grafts are hardly trained.",
+                   "One run at each number of iterations.", "It beats its base once it is trained"),
+            Reason(r"less exploitable than its base", FAILS,
+                   "Likely: the theory bounds only the result against the opponent's base strategy. It does not "
+                   "bound the worst case of several grafts together.", "One run; exact.",
+                   "The grafted strategy is less exploitable than its base"),
+        ),
+    ),
+}
