@@ -29,7 +29,7 @@ from kibitz.poker.multiway.machine import RangedMachine, SpotDeals, size_of, str
 from kibitz.poker.multiway.question import Multiway
 from kibitz.poker.multiway.rivers import is_countable, river_measure
 from kibitz.poker.preflop.measuring import CONFIDENCE, measured
-from kibitz.poker.preflop.nodes import FirstNodes, nodes_of, reaches
+from kibitz.poker.preflop.nodes import FirstNodes, LineNode, nodes_of, reaches
 from kibitz.poker.preflop.solution import mean_values
 from kibitz.solvers.blueprint import Blueprint
 
@@ -104,24 +104,12 @@ class MultiwaySolution:
             page.truncate()
 
 
-class MultiwayNode:
+class MultiwayNode(LineNode):
     """A decision on the first street, or an end of it."""
 
     def __init__(self, solution: MultiwaySolution, node: int) -> None:
-        self.solution, self.node, self.nodes = solution, node, solution.nodes
-        self.turn = int(self.nodes.turn[node])
-
-    @property
-    def line(self) -> str:
-        return self.nodes.lines[self.node]
-
-    @property
-    def player(self) -> str | None:
-        return self.solution.question.names[self.turn] if self.turn >= 0 else None
-
-    @property
-    def actions(self) -> tuple[str, ...]:
-        return self.nodes.names[self.node]
+        super().__init__(solution, node)
+        self.solution = solution
 
     @property
     def strategy(self) -> Floats:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -168,3 +168,25 @@ def reaches(nodes: FirstNodes, strategy: list[Floats]) -> Floats:
         reach[node] = reach[parent]
         reach[node, nodes.turn[parent]] *= strategy[parent][nodes.action[node]]
     return reach
+
+
+class LineNode:
+    """A decision or an end of the first street of a solution, after a line of actions."""
+
+    def __init__(self, solution: Any, node: int) -> None:
+        self.node, self.question = node, solution.question
+        self.nodes: FirstNodes = solution.nodes
+        self.turn = int(self.nodes.turn[node])
+
+    @property
+    def line(self) -> str:
+        return str(self.nodes.lines[self.node])
+
+    @property
+    def player(self) -> str | None:
+        """Who acts; None where the betting of the street is over."""
+        return self.question.names[self.turn] if self.turn >= 0 else None
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        return tuple(self.nodes.names[self.node])

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kibitz.cards.recipes import class_of
 from kibitz.core.errors import GameError
-from kibitz.poker.preflop.nodes import FirstNodes, reaches
+from kibitz.poker.preflop.nodes import FirstNodes, LineNode, reaches
 from kibitz.poker.preflop.question import CHIPS, Preflop
 from kibitz.poker.spots.reading import spot as spot_of
 from kibitz.poker.spots.spot import Spot
@@ -101,26 +101,12 @@ def mean_values(weights: Floats, values: Floats) -> Floats:
     return np.asarray(np.divide((weights * known).sum(axis=1), total, out=means, where=total > 1e-15))
 
 
-class PreflopNode:
+class PreflopNode(LineNode):
     """What happens after one line of actions."""
 
     def __init__(self, solution: PreflopSolution, node: int) -> None:
-        self.solution, self.node = solution, node
-        self.nodes, self.question = solution.nodes, solution.question
-        self.turn = int(self.nodes.turn[node])
-
-    @property
-    def line(self) -> str:
-        return self.nodes.lines[self.node]
-
-    @property
-    def player(self) -> str | None:
-        """Who acts; None where the betting before the flop is over."""
-        return self.question.names[self.turn] if self.turn >= 0 else None
-
-    @property
-    def actions(self) -> tuple[str, ...]:
-        return self.nodes.names[self.node]
+        super().__init__(solution, node)
+        self.solution = solution
 
     @property
     def strategy(self) -> Floats:
@@ -177,7 +163,7 @@ class PreflopNode:
     @property
     def pot(self) -> float:
         """In the unit of the blinds."""
-        return float(self.nodes.paid[self.node].sum()) * self.question.unit
+        return float(self.nodes.paid[self.node].sum() * self.question.unit)
 
     @property
     def behind(self) -> list[float]:
