@@ -165,6 +165,7 @@ ELSEWHERE = {
     "kibitz train \0 --dynamic f,rf": "takes 20 minutes; its options are those of an example of kibitz train --help",
     "`kibitz train toepen --seconds 120 --out solved`": "an example of kibitz train --help is as this",
     "`kibitz evaluate --whole` measures": "names a command in a sentence",
+    "kibitz stitch auto --out saves one": "of the web interface; its option is that of an example of kibitz stitch",
 }
 
 
