@@ -17,8 +17,7 @@ from kibitz.poker.sampled.form import ViewForm
 from kibitz.poker.stitching.bucket_setting import BucketSetting
 from kibitz.solvers.run import solve_through
 from kibitz.stitch.auto import Effort, ExactJudge, Limits, StitchSearch
-from kibitz.stitch.auto.plan import joined
-from kibitz.stitch.auto.setting import STATIC, Move
+from kibitz.stitch.auto.moves import STATIC, Move
 from kibitz.stitch.nodes import BYTES
 
 GAME, SMALL_GAME = "rhode_island", "rhode_island(ranks=4)"
@@ -74,7 +73,7 @@ def one_size(name: str, source: str, quick: bool, seed: int) -> dict[str, Any]:
         kept = [move for move in moves if move is not None]  # a part that no finer list fits stays as it is
         answers = [(move, setting.solve(move, base.probabilities, [iterations["expert"]], seed).answers[0])
                    for move in kept]  # fmt: skip
-        exploitability[title] = judge.loss(joined(setting, base.probabilities, answers))
+        exploitability[title] = judge.loss(setting.join(base.probabilities, answers))
         experts[title] = [move.name for move in kept]
     effort = Effort(insides=ladder, seats=("all",), solver=SOLVER, iterations=iterations["expert"],
                     pilot=iterations["pilot"], cuts=cuts)  # fmt: skip

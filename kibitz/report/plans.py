@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from kibitz.report.plot import GREY, ORANGE, empty_figure
+from kibitz.stitch.auto.moves import SearchSetting, Strategy
 from kibitz.stitch.auto.picture import plan_picture
 from kibitz.stitch.auto.plan import Plan
-from kibitz.stitch.auto.setting import Setting
 
 
-def plan_plot(setting: Setting, probabilities: NDArray[np.float64], plan: Plan) -> Any:
+def plan_plot(setting: SearchSetting, strategy: Strategy, plan: Plan) -> Any:
     """The figure: a panel for the loss, one for the reach and one for the infosets of each part (`plan_picture`).
 
     Parts that the plan has experts for have a thick border. A game without parts by first actions has bars for the
     others.
     """
-    picture = plan_picture(setting, probabilities, plan)
+    picture = plan_picture(setting, strategy, plan)
     parts = picture["parts"]
     if not parts:
         return _bars(plan, {cut.name for pilot in plan.moves for cut in pilot.move.cuts})

@@ -17,8 +17,8 @@ from kibitz.poker.whole.profiles import measured
 from kibitz.solvers.run import solve_through
 from kibitz.stitch.auto import Effort, ExactJudge, Limits, StitchSearch, search_of, setting_of
 from kibitz.stitch.auto.cuts import Cut
-from kibitz.stitch.auto.plan import joined
-from kibitz.stitch.auto.setting import REBUILT, STATIC, Move, order_of, solve_order
+from kibitz.stitch.auto.moves import REBUILT, STATIC, Move
+from kibitz.stitch.auto.setting import solve_order
 from kibitz.stitch.targets import Solving, Stitching
 
 RHODE = "rhode_island(ranks=4)"
@@ -97,7 +97,7 @@ def test_a_search_within_buckets(setting, base):
     assert found.loss[1] < found.loss[0] and found.infosets <= setting.base_rows
     plan = found.rounds[0].plan
     assert all(limits.allow(pilot.size) for pilot in plan.pilots)
-    both = joined(setting, base, [(p.move, p.answer) for p in plan.moves])
+    both = setting.join(base, [(p.move, p.answer) for p in plan.moves])
     judge = ExactJudge(setting.form)
     assert plan.predicted == pytest.approx(judge.loss(base) - judge.loss(both))
     assert all(0.0 < signal.reach <= 1.0 for signal in plan.signals)
@@ -130,5 +130,5 @@ def test_other_machines_know_the_lists(setting, base):
     move, second = move_of(setting, "prefix(r)"), move_of(setting, "prefix(cc)", inside="percentile(3)")
     (stitched,) = setting.solve(move, base, [5]).answers
     here = setting.solve(second, stitched, [5], 3)
-    there = solve_order(order_of(setting, second), stitched, [5], 3)
+    there = solve_order(setting.order(second), stitched, [5], 3)
     assert (here.answers == there.answers).all()

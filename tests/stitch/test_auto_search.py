@@ -15,8 +15,8 @@ from kibitz.forms.abstraction import offered
 from kibitz.stitch.auto import Effort, ExactJudge, Limits, MatchJudge, Setting, losses, search_of, stitch_auto
 from kibitz.stitch.auto.cuts import Cut
 from kibitz.stitch.auto.judges import CHOOSING, REPORTING
-from kibitz.stitch.auto.plan import joined
-from kibitz.stitch.auto.setting import DYNAMIC, REBUILT, STATIC, Move, order_of, solve_order
+from kibitz.stitch.auto.moves import DYNAMIC, REBUILT, STATIC, Move
+from kibitz.stitch.auto.setting import solve_order
 from kibitz.stitch.experts import experts, size_of_dynamic
 from kibitz.stitch.partition import partition
 
@@ -75,7 +75,7 @@ def test_a_move_is_what_stitching_does(setting, base):
     by_hand = kibitz.stitch.static(LEDUC, base, "prefix(cr)", "each", "null", **how)
     earlier, answer = setting.solve(move, base.probabilities, (7, 30)).answers
     assert (answer == by_hand.probabilities).all()
-    assert (solve_order(order_of(setting, move), base.probabilities, (7, 30), 0).answers[1] == answer).all()
+    assert (solve_order(setting.order(move), base.probabilities, (7, 30), 0).answers[1] == answer).all()
     short = kibitz.stitch.static(LEDUC, base, "prefix(cr)", "each", "null", outside="JQ.K", iterations=7)
     assert (earlier == short.probabilities).all()
     dynamic = Move(DYNAMIC, (cut(setting, "prefix(cr)"),), "all", ("null",))
@@ -116,7 +116,7 @@ def test_losses_fall_from_round_to_round_by_what_was_achieved(result):
 def test_the_prediction_is_the_measure_of_the_pilots_together(base):
     search, start = search_of(LEDUC, base, Limits(infosets=154), SHORT)
     plan = search.plan(start.probabilities)
-    both = joined(search.setting, start.probabilities, [(p.move, p.answer) for p in plan.moves])
+    both = search.setting.join(start.probabilities, [(p.move, p.answer) for p in plan.moves])
     judge = ExactJudge(search.setting.form)
     assert plan.predicted == pytest.approx(judge.loss(start.probabilities) - judge.loss(both)) and plan.predicted > 0.1
     for a, first in enumerate(plan.moves):

@@ -31,9 +31,10 @@ from kibitz.poker.sampled.form import Frozen, ViewForm
 from kibitz.poker.stitching.part_form import PartForm
 from kibitz.solvers import Task, make
 from kibitz.stitch.auto.cuts import Cut, prefix_name
+from kibitz.stitch.auto.moves import PAIRS, STATIC, Move, MoveRun, Size
 from kibitz.stitch.auto.plan import Effort
-from kibitz.stitch.auto.setting import PAIRS, STATIC, Move, MoveRun, Setting, Size
-from kibitz.stitch.auto.signals import PartSignal, losses
+from kibitz.stitch.auto.setting import Setting
+from kibitz.stitch.auto.signals import PartSignal
 from kibitz.stitch.columns import seed_of
 from kibitz.stitch.targets import seat_sets
 
@@ -121,7 +122,7 @@ class BucketSetting(Setting):
         return sorted(every, key=lambda cut: -float(lost[cut.here].sum()))[:most]
 
     def signals(self, probabilities: Floats, among: Sequence[Cut]) -> list[PartSignal]:
-        lost = losses(self.form, probabilities)
+        lost = self.losses(probabilities)
         reach = infoset_values(self.subject, self.profile(probabilities)).reach
         result = []
         for cut in among:

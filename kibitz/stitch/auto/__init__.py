@@ -8,7 +8,7 @@ Both papers on stitching choose the parts of the game and the abstractions of ex
 
     signals     where best responses win, by part: exact shares of NashConv (`signals.py`)
     cuts        parts by the first actions, by what a seat holds, by round (`cuts.py`)
-    setting     moves on these parts: static experts for any S, a rebuilt base, a dynamic base (`setting.py`)
+    moves       static experts of these parts for any S, a rebuilt base, a dynamic base (`moves.py`, `setting.py`)
     plan        short runs of all moves, and the integer programme that chooses among them (`plan.py`, `programme.py`)
     judges      exact exploitability, or matches with a correction for many tries (`judges.py`)
     search      stitch, measure, cut again (`search.py`)
@@ -25,15 +25,16 @@ from kibitz.core.errors import SolverError
 from kibitz.forms.profile import Profile
 from kibitz.solvers.run import solve_through
 from kibitz.stitch.auto.judges import ExactJudge, Judge, Judgement, MatchJudge
+from kibitz.stitch.auto.moves import Move, SearchSetting
 from kibitz.stitch.auto.plan import Effort, Limits, Pilot, Plan
 from kibitz.stitch.auto.search import Auto, Round, StitchSearch
-from kibitz.stitch.auto.setting import Move, Setting, setting_of
+from kibitz.stitch.auto.setting import Setting, setting_of
 from kibitz.stitch.auto.signals import PartSignal, losses
 from kibitz.stitch.columns import checked_base, rules_of
 
 __all__ = [
     "Auto", "Effort", "ExactJudge", "Judge", "Judgement", "Limits", "MatchJudge", "Move", "PartSignal", "Pilot", "Plan",
-    "Round", "Setting", "StitchSearch", "losses", "search_of", "setting_of",
+    "Round", "SearchSetting", "Setting", "StitchSearch", "losses", "search_of", "setting_of",
     "stitch_auto",
 ]  # fmt: skip
 

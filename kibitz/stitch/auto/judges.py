@@ -21,7 +21,7 @@ from kibitz.forms.protocol import GradientForm
 
 Floats = NDArray[np.float64]
 CHOOSING, REPORTING = 0, 1  # streams of seeds
-Play = Callable[[Floats, Floats, int, int], Score]  # one, other, deals, seed -> what `one` wins per hand
+Play = Callable[[Any, Any, int, int], Score]  # one, other, deals, seed -> what `one` wins per hand
 
 
 class Judgement(NamedTuple):
@@ -33,16 +33,23 @@ class Judgement(NamedTuple):
 
 
 class Judge(Protocol):
-    """Compares strategies, by infoset column."""
+    """Compares strategies, as a setting keeps them."""
 
     exact: bool
     unit: str  # of gains
 
-    def gain(self, strategy: Floats, before: Floats) -> float:
+    def gain(self, strategy: Any, before: Any) -> float:
         """A quick look, for pilots: not corrected for many of them."""
 
-    def judge(self, strategy: Floats, before: Floats) -> Judgement:
+    def judge(self, strategy: Any, before: Any) -> Judgement:
         """Whether to keep a strategy; counts as a try."""
+
+    def loss(self, strategy: Any) -> float | None:
+        """Exploitability, where the judge knows it."""
+
+    def report(self, strategy: Any, base: Any) -> dict[str, Any] | None:
+        """What the strategy that was chosen gains over the base, by other chance than it was chosen by; None if there
+        is no chance in it."""
 
     def data(self) -> dict[str, Any]: ...
 
@@ -65,6 +72,9 @@ class ExactJudge:
         gain = self.gain(strategy, before)
         return Judgement(gain, 0.0, gain > self.least)
 
+    def report(self, strategy: Floats, base: Floats) -> None:
+        return None
+
     def data(self) -> dict[str, Any]:
         return {"judge": "exact", "unit": self.unit}
 
@@ -79,17 +89,20 @@ class MatchJudge:
         self.tries = 0  # judged so far
         self._drawn = {CHOOSING: 0, REPORTING: 0}
 
-    def gain(self, strategy: Floats, before: Floats) -> float:
+    def gain(self, strategy: Any, before: Any) -> float:
         return self.play(strategy, before, max(2, self.deals // 4), self.next_seed(CHOOSING)).mean
 
-    def judge(self, strategy: Floats, before: Floats) -> Judgement:
+    def judge(self, strategy: Any, before: Any) -> Judgement:
         self.tries += 1
         score = self.play(strategy, before, self.deals, self.next_seed(CHOOSING))
         return Judgement(score.mean, score.error, score.mean > self.margin(self.tries) * score.error)
 
-    def report(self, strategy: Floats, before: Floats) -> Score:
-        """What a strategy that was chosen wins on deals that nothing was chosen by."""
-        return self.play(strategy, before, self.deals, self.next_seed(REPORTING))
+    def loss(self, strategy: Any) -> None:
+        return None
+
+    def report(self, strategy: Any, base: Any) -> dict[str, Any]:
+        """On deals that nothing was chosen by."""
+        return self.play(strategy, base, self.deals, self.next_seed(REPORTING)).data()
 
     def margin(self, tries: int) -> float:
         """Standard errors that the mean of the k-th try must lie above zero: one-sided."""

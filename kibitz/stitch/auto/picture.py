@@ -9,28 +9,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from kibitz.stitch.auto.cuts import Cut, prefixes
+from kibitz.stitch.auto.cuts import Cut
+from kibitz.stitch.auto.moves import PAIRS, SearchSetting, Strategy
 from kibitz.stitch.auto.plan import Plan
-from kibitz.stitch.auto.setting import PAIRS, Setting
-from kibitz.stitch.auto.signals import losses
 
 MOST = 40  # parts in the picture
 Box = tuple[float, float, int]  # left, width, level
 
 
-def plan_picture(setting: Setting, probabilities: NDArray[np.float64], plan: Plan) -> dict[str, Any]:
+def plan_picture(setting: SearchSetting, strategy: Strategy, plan: Plan) -> dict[str, Any]:
     """parts: boxes of the betting tree; others: parts of other kinds that the plan looked at. Plain values."""
-    lost = losses(setting.form, probabilities)
-    tree = prefixes(setting.parts, lost, MOST)
+    lost = setting.losses(strategy)
+    tree = setting.tree_cuts(lost, MOST)
     experts = {cut.name: _expert(pilot.move, k, pilot.size.infosets)
                for pilot in plan.moves for k, cut in enumerate(pilot.move.cuts)}  # fmt: skip
     boxes = nested(tree, len(lost))
     parts = [
         {**signal.data(), "left": left, "width": width, "level": level, "expert": experts.get(cut.name, "")}
-        for cut, signal, (left, width, level) in zip(tree, setting.signals(probabilities, tree), boxes, strict=True)
+        for cut, signal, (left, width, level) in zip(tree, setting.signals(strategy, tree), boxes, strict=True)
     ]  # fmt: skip
     drawn = {cut.name for cut in tree}
     others = [{**s.data(), "expert": experts.get(s.name, "")} for s in plan.signals if s.name not in drawn]

@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from kibitz.core.errors import SolverError
 from kibitz.stitch.auto.cuts import Cut
 from kibitz.stitch.auto.judges import Judge
+from kibitz.stitch.auto.moves import DYNAMIC, PAIRS, Move, MoveRun, SearchSetting, Size, Strategy
 from kibitz.stitch.auto.programme import best_set
-from kibitz.stitch.auto.setting import DYNAMIC, PAIRS, REBUILT, Move, MoveRun, Setting, Size
-from kibitz.stitch.auto.signals import PartSignal, losses
+from kibitz.stitch.auto.signals import PartSignal
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 MOST_PAIRED, FEW_PAIRED = 24, 6  # pilots that are measured in pairs: those that gain most
-LARGE = 1_000_000  # columns of a game in which fewer pairs are measured
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ class Pilot:
     size: Size
     gains: tuple[float, float]  # after the shorter run and after the longer
     seconds: float  # that a whole run is predicted to take
-    answer: Floats = field(repr=False)  # of the longer
+    answer: Strategy = field(repr=False)  # of the longer
 
     @property
     def gain(self) -> float:
@@ -149,26 +148,26 @@ class Plan:
 
 
 # Many moves are solved at once: (moves, strategy, lengths in iterations)
-SolveAll = Callable[[Sequence[Move], Floats, Sequence[int]], list[MoveRun]]
+SolveAll = Callable[[Sequence[Move], Strategy, Sequence[int]], list[MoveRun]]
 
 
 def candidates(
-    setting: Setting, lost: Floats, changed: Bools, limits: Limits, effort: Effort
+    setting: SearchSetting, lost: Floats, changed: Bools, limits: Limits, effort: Effort
 ) -> tuple[list[Cut], list[tuple[Move, Size]]]:
-    """(the parts that are looked at, the moves that fit the limits). changed: [I] infosets that experts have."""
+    """(the parts that are looked at, the moves that fit the limits). changed: [places] those that experts have."""
     def fits(cut: Cut) -> bool:
         return any(limits.allow(setting.size(move)) for move in setting.experts(cut, effort))
 
     parts = setting.cuts(lost, effort.cuts, fits)
     moves = [move for cut in parts for move in setting.experts(cut, effort)]
-    if changed.any() and not changed.all():
-        moves.append(Move(REBUILT, (Cut("rest", ~changed),), "all", (setting.base,)))
+    if changed.any() and not changed.all() and (rebuilt := setting.rebuilt(changed)) is not None:
+        moves.append(rebuilt)
     sized = [(move, setting.size(move)) for move in moves]
     return parts, setting.tried([(move, size) for move, size in sized if size.infosets and limits.allow(size)])
 
 
 def pilots_of(
-    judge: Judge, moves: Sequence[tuple[Move, Size]], strategy: Floats, effort: Effort, solve: SolveAll
+    judge: Judge, moves: Sequence[tuple[Move, Size]], strategy: Strategy, effort: Effort, solve: SolveAll
 ) -> list[Pilot]:
     """Both pilots of all moves."""
     shorter, longer = effort.pilot, 4 * effort.pilot
@@ -181,30 +180,16 @@ def pilots_of(
     return result
 
 
-def changed_columns(setting: Setting, move: Move) -> Bools:
-    """[K] the columns that a move that is not dynamic changes."""
-    here: Bools = move.here[setting.form.infosets.row_of_column]
-    return here
-
-
-def joined(setting: Setting, strategy: Floats, answers: Sequence[tuple[Move, Floats]]) -> Floats:
-    """A strategy with the parts of moves in place of its own; a dynamic move replaces all of it."""
-    result = strategy
-    for move, answer in answers:
-        result = answer if move.kind == DYNAMIC else np.where(changed_columns(setting, move), answer, result)
-    return result
-
-
 def plan_of(
-    setting: Setting, judge: Judge, strategy: Floats, changed: Bools, limits: Limits, effort: Effort,
+    setting: SearchSetting, judge: Judge, strategy: Strategy, changed: Bools, limits: Limits, effort: Effort,
     solve: SolveAll, seconds: float = math.inf,
 ) -> Plan:  # fmt: skip
     """The plan that gains most within the limits. seconds: that training its moves may take together."""
-    lost = losses(setting.form, strategy)
+    lost = setting.losses(strategy)
     parts, moves = candidates(setting, lost, changed, limits, effort)
     pilots = pilots_of(judge, moves, strategy, effort, solve)
     order = sorted(range(len(pilots)), key=lambda k: -pilots[k].gain)
-    tried = order[: MOST_PAIRED if setting.form.columns < LARGE else FEW_PAIRED]
+    tried = order[: FEW_PAIRED if setting.large else MOST_PAIRED]
     if not judge.exact:  # pairs would be measured in matches, which are too rough for differences
         tried = [k for k in tried if pilots[k].gain > 0.0]
     among = [pilots[k] for k in tried]
@@ -229,7 +214,7 @@ def plan_of(
 
 
 def _pairs(
-    setting: Setting, judge: Judge, strategy: Floats, among: Sequence[Pilot]
+    setting: SearchSetting, judge: Judge, strategy: Strategy, among: Sequence[Pilot]
 ) -> tuple[list[tuple[int, int]], dict[tuple[int, int], float]]:
     """(pairs that overlap, what other pairs gain beyond the sum of both). One may help only beside another."""
     conflicts, extra = [], {}
@@ -242,21 +227,21 @@ def _pairs(
     return conflicts, extra
 
 
-def _together_gain(setting: Setting, judge: Judge, strategy: Floats, pilots: Sequence[Pilot]) -> float:
+def _together_gain(setting: SearchSetting, judge: Judge, strategy: Strategy, pilots: Sequence[Pilot]) -> float:
     """What pilots gain together: measured if that is exact, else the sum."""
     if len(pilots) < 2 or not judge.exact:
         return sum(pilot.gain for pilot in pilots)
-    return judge.gain(joined(setting, strategy, [(pilot.move, pilot.answer) for pilot in pilots]), strategy)
+    return judge.gain(setting.join(strategy, [(pilot.move, pilot.answer) for pilot in pilots]), strategy)
 
 
 def dynamic_move(
-    setting: Setting, strategy: Floats, limits: Limits, effort: Effort, inside: str
+    setting: SearchSetting, strategy: Strategy, limits: Limits, effort: Effort, inside: str
 ) -> tuple[Move, Size] | None:
     """Finer abstractions for the parts of the base that lose most, as many as fit: a new base; None if none fits.
 
     The programme weighs what a part loses against the rows that it takes. What comes of it is tried by a pilot.
     """
-    lost = losses(setting.form, strategy)
+    lost = setting.losses(strategy)
 
     def fits_alone(cut: Cut) -> bool:
         return limits.allow(setting.size(Move(DYNAMIC, (cut,), "all", (inside,))))

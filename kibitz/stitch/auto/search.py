@@ -22,12 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.core import store
 from kibitz.core.errors import ArtefactError
 from kibitz.core.executor import current
 from kibitz.core.pieces import Piece
-from kibitz.forms.profile import Profile
-from kibitz.stitch.auto.judges import ExactJudge, Judge, MatchJudge
+from kibitz.stitch.auto.judges import Judge
+from kibitz.stitch.auto.moves import Move, MoveRun, SearchSetting, Strategy
 from kibitz.stitch.auto.picture import plan_picture
 from kibitz.stitch.auto.plan import (
     Effort,
@@ -35,17 +34,14 @@ from kibitz.stitch.auto.plan import (
     Pilot,
     Plan,
     dynamic_move,
-    joined,
     pilots_of,
     plan_of,
 )
-from kibitz.stitch.auto.setting import Move, MoveRun, Setting, order_of, solve_order
+from kibitz.stitch.auto.setting import solve_order
 
 __all__ = ["Auto", "Round", "StitchSearch"]
 
-Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-KIND = "stitching-answer"
 Tell = Callable[[str], None]
 
 
@@ -74,7 +70,7 @@ class Round:
 class Auto:
     """What a search has come to."""
 
-    profile: Profile
+    profile: Any  # as it is saved and played: a profile, or a blueprint
     rounds: tuple[Round, ...]
     loss: tuple[float, float] | None  # exploitability of the base and of the result, where it is exact
     infosets: int  # of the largest computation that the result needed
@@ -93,17 +89,17 @@ class StitchSearch:
     """A search on one setting. folder: where answers are kept; tell: is called with a line about what goes on."""
 
     def __init__(
-        self, setting: Setting, limits: Limits, effort: Effort, judge: Judge | None = None, seed: int = 0,
+        self, setting: SearchSetting, limits: Limits, effort: Effort, judge: Judge | None = None, seed: int = 0,
         folder: Path | None = None, tell: Tell | None = None,
     ) -> None:  # fmt: skip
         self.setting, self.limits, self.effort, self.seed = setting, limits, effort, seed
-        self.judge: Judge = judge or ExactJudge(setting.form)
+        self.judge: Judge = judge or setting.judge()
         self.folder, self.tell = folder, tell or (lambda text: None)
         self.spent = 0.0  # seconds of the clock in solvers, with those that answers which were read once took
 
     # Solving
 
-    def solve(self, moves: Sequence[Move], strategy: Floats, lengths: Sequence[int]) -> list[MoveRun]:
+    def solve(self, moves: Sequence[Move], strategy: Strategy, lengths: Sequence[int]) -> list[MoveRun]:
         """The runs of all moves, side by side where there are cores."""
         keys = [self._key(move, strategy, lengths) for move in moves]
         runs: dict[int, MoveRun] = {}
@@ -115,44 +111,41 @@ class StitchSearch:
         executor = current()
         if executor.elsewhere:
             work: Callable[..., MoveRun] = solve_order
-            pieces = [Piece((order_of(self.setting, moves[k]), strategy, tuple(lengths), self.seed)) for k in left]
+            pieces = [Piece((self.setting.order(moves[k]), strategy, tuple(lengths), self.seed)) for k in left]
         else:
             work = _solved
             pieces = [Piece((self.setting, moves[k], strategy, lengths, self.seed)) for k in left]
         mark = time.perf_counter()
         for done, (number, (answers, seconds)) in enumerate(executor.map(work, pieces, "threads"), 1):
             k, now = left[number], time.perf_counter()
-            runs[k] = MoveRun(np.asarray(answers), tuple(seconds))
+            runs[k] = MoveRun(answers, tuple(seconds))
             self._keep(keys[k], runs[k], now - mark)  # of what they took together, each has its share
             self.spent, mark = self.spent + now - mark, now
             self.tell(f"{done} of {len(left)} moves solved for {max(lengths):,} iterations")
         return [runs[number] for number in range(len(moves))]
 
-    def _key(self, move: Move, strategy: Floats, lengths: Sequence[int]) -> str:
+    def _key(self, move: Move, strategy: Strategy, lengths: Sequence[int]) -> str:
         setting, content = self.setting, hashlib.sha256()
-        about = [setting.spec, setting.form.tree_digest, setting.base, setting.solver, move.data(), list(lengths)]
+        about = [setting.spec, setting.digest, setting.base, setting.solver, move.data(), list(lengths)]
         content.update(json.dumps([*about, self.seed], sort_keys=True).encode())
         for cut in move.cuts:
             content.update(np.packbits(cut.here).tobytes())
-        content.update(np.ascontiguousarray(strategy, np.float64).tobytes())
+        content.update(setting.content(strategy))
         return content.hexdigest()[:32]
 
     def _read(self, key: str, lengths: int) -> tuple[MoveRun, float] | None:
         if self.folder is None or not (self.folder / key / "manifest.json").exists():
             return None
         try:
-            saved = store.load(self.folder / key, KIND)
-            answers, share = np.array(saved.arrays["answers"]), float(saved.meta["share"])
-            seconds = tuple(float(x) for x in saved.meta["seconds"])
+            run, meta = self.setting.load(self.folder / key, lengths)
+            return run, float(meta["share"])
         except (ArtefactError, KeyError, TypeError, ValueError):
             return None  # solved again
-        fits = answers.shape == (lengths, self.setting.form.columns) and len(seconds) == lengths
-        return (MoveRun(answers, seconds), share) if fits else None
 
     def _keep(self, key: str, run: MoveRun, share: float) -> None:
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            store.save(self.folder / key, KIND, {"answers": run.answers}, {"seconds": run.seconds, "share": share})
+            self.setting.save(self.folder / key, run, {"share": share})
 
     @property
     def left(self) -> float:
@@ -160,15 +153,15 @@ class StitchSearch:
 
     # Plans and rounds
 
-    def plan(self, strategy: Floats, changed: Bools | None = None) -> Plan:
+    def plan(self, strategy: Strategy, changed: Bools | None = None) -> Plan:
         """The next plan, with pilots but without training."""
-        changed = np.zeros(len(self.setting.seat), bool) if changed is None else changed
+        changed = np.zeros(self.setting.places, bool) if changed is None else changed
         return plan_of(self.setting, self.judge, strategy, changed, self.limits, self.effort, self.solve, self.left)
 
-    def dynamic_base(self, strategy: Floats) -> Pilot | None:
+    def dynamic_base(self, strategy: Strategy) -> Pilot | None:
         """The dynamic base that gains most in a pilot, if one fits the memory and gains anything."""
-        if not self.setting.has_tree:
-            return None  # forms without a tree have no dynamic experts
+        if not self.setting.dynamic_moves():
+            return None
         moves = []
         for inside in self.effort.insides:
             move = dynamic_move(self.setting, strategy, self.limits, self.effort, inside)
@@ -179,7 +172,7 @@ class StitchSearch:
         return best if best is not None and best.gain > 0.0 else None
 
     def run(
-        self, base: Floats, on_round: Callable[[Round], None] | None = None, first: Plan | None = None
+        self, base: Strategy, on_round: Callable[[Round], None] | None = None, first: Plan | None = None
     ) -> Auto:
         """The best strategy that was found from a base. first: the plan of the first round, if it is known already."""
         began = time.perf_counter()
@@ -198,9 +191,8 @@ class StitchSearch:
         for other, other_size in outcomes[1:]:
             if self.judge.judge(other, best).better:
                 best, size = other, other_size
-        loss = None
-        if isinstance(self.judge, ExactJudge):
-            loss = self.judge.loss(base), self.judge.loss(best)
+        before, after = self.judge.loss(base), self.judge.loss(best)
+        loss = None if before is None or after is None else (before, after)
         kept = [name for each in rounds for name in each.kept]
         about = {"kind": "auto", "limits": self.limits.data(), "effort": self.effort.data(), "seed": self.seed,
                  "kept": kept, "judge": self.judge.data()}  # fmt: skip
@@ -208,15 +200,15 @@ class StitchSearch:
             about["picture"] = plan_picture(self.setting, base, rounds[0].plan)
         profile = self.setting.profile(best, solver="stitch", stitch=about, abstraction=self.setting.base)
         facts = {"lines": [name for name, _, _ in lines], "solving": self.spent, **self.judge.data()}
-        if isinstance(self.judge, MatchJudge):  # on deals that nothing was chosen by
-            facts["reported"] = self.judge.report(best, base).data()
+        if (reported := self.judge.report(best, base)) is not None:
+            facts["reported"] = reported
         return Auto(profile, tuple(rounds), loss, size, time.perf_counter() - began, facts)
 
     def _line(
-        self, name: str, strategy: Floats, size: int, rounds: list[Round], on_round: Callable[[Round], None] | None,
+        self, name: str, strategy: Strategy, size: int, rounds: list[Round], on_round: Callable[[Round], None] | None,
         first: Plan | None,
-    ) -> tuple[Floats, int]:
-        changed = np.zeros(len(self.setting.seat), bool)
+    ) -> tuple[Strategy, int]:
+        changed = np.zeros(self.setting.places, bool)
         for number in range(self.limits.rounds):
             if self.left <= 0.0:
                 break
@@ -234,30 +226,30 @@ class StitchSearch:
             strategy, changed, size = after, changed | touched, max(size, plan.infosets)
         return strategy, size
 
-    def _carried_out(self, name: str, plan: Plan, strategy: Floats, began: float) -> tuple[Floats, Bools, Round]:
+    def _carried_out(self, name: str, plan: Plan, strategy: Strategy, began: float) -> tuple[Strategy, Bools, Round]:
         """Train the experts of a plan, and keep those that help together."""
         moves = [pilot.move for pilot in plan.moves]
         self.tell(f"{name}: training {len(moves)} experts")
         answers = [run.answers[0] for run in self.solve(moves, strategy, [self.effort.iterations])]
         after, kept = self._together(strategy, plan.moves, answers)
-        touched = np.zeros(len(self.setting.seat), bool)
+        touched = np.zeros(self.setting.places, bool)
         for k in kept:
             touched |= moves[k].here
         alone = tuple(
-            (m.name, p.gain, self.judge.gain(joined(self.setting, strategy, [(m, a)]), strategy))
+            (m.name, p.gain, self.judge.gain(self.setting.join(strategy, [(m, a)]), strategy))
             for m, p, a in zip(moves, plan.moves, answers, strict=True)
         )
-        loss = self.judge.loss(after) if isinstance(self.judge, ExactJudge) else None
         record = Round(
             name, plan, tuple(moves[k].name for k in kept),
             tuple(m.name for k, m in enumerate(moves) if k not in kept),
-            self.judge.gain(after, strategy) if kept else 0.0, alone, loss, time.perf_counter() - began,
+            self.judge.gain(after, strategy) if kept else 0.0, alone, self.judge.loss(after),
+            time.perf_counter() - began,
         )  # fmt: skip
         return after, touched, record
 
     def _together(
-        self, strategy: Floats, pilots: Sequence[Pilot], answers: Sequence[Floats]
-    ) -> tuple[Floats, list[int]]:
+        self, strategy: Strategy, pilots: Sequence[Pilot], answers: Sequence[Strategy]
+    ) -> tuple[Strategy, list[int]]:
         """(the strategy with the moves that help together, which they are).
 
         Exact judges compare all answers and pilots of a move with leaving it out, one move at a time, until nothing
@@ -266,9 +258,9 @@ class StitchSearch:
         setting, judge = self.setting, self.judge
         choices = [(None, answer, pilot.answer) for pilot, answer in zip(pilots, answers, strict=True)]
 
-        def combined(choice: Sequence[int]) -> Floats:
+        def combined(choice: Sequence[int]) -> Strategy:
             taken = [(p.move, options[c]) for p, options, c in zip(pilots, choices, choice, strict=True) if c]
-            return joined(setting, strategy, [(move, answer) for move, answer in taken if answer is not None])
+            return setting.join(strategy, [(move, answer) for move, answer in taken if answer is not None])
 
         if not judge.exact:
             chosen = [0] * len(pilots)
@@ -296,5 +288,5 @@ class StitchSearch:
         return combined(best), [k for k, c in enumerate(best) if c]
 
 
-def _solved(setting: Setting, move: Move, strategy: Floats, lengths: Sequence[int], seed: int) -> MoveRun:
+def _solved(setting: SearchSetting, move: Move, strategy: Strategy, lengths: Sequence[int], seed: int) -> MoveRun:
     return setting.solve(move, strategy, lengths, seed)

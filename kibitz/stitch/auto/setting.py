@@ -1,10 +1,6 @@
-"""What a search for experts works on: a game with its parts and its abstractions, and the moves that it can solve.
+"""A game with its tree, or with its form, as a search for experts works on it: parts, abstractions, moves (`moves.py`).
 
-A `Move` is an ordinary computation of `kibitz.stitch` on the strategy of the moment:
-
-    static    a part solved in an abstraction, with the strategy frozen outside it, for S: each, all, or pairs of seats
-    rebuilt   the infosets that no expert has changed, solved again in the base's abstraction: the base, rebuilt
-    dynamic   the base's abstraction with finer ones in some parts, all solved together: a new base
+Strategies are arrays of probabilities by infoset column.
 """
 
 from __future__ import annotations
@@ -13,11 +9,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.core import store
 from kibitz.core.errors import SolverError
 from kibitz.evaluate.infosets import infoset_values
 from kibitz.forms.abstraction import Abstraction, abstraction, offered
@@ -28,62 +26,18 @@ from kibitz.games import game as make_game
 from kibitz.games.plugins import plugin_of
 from kibitz.games.tree import Tree, tree_of
 from kibitz.solvers import Task, make
-from kibitz.stitch.auto.cuts import Cut, cuts
+from kibitz.stitch.auto.cuts import Cut, cuts, prefixes
+from kibitz.stitch.auto.judges import ExactJudge, Judge
+from kibitz.stitch.auto.moves import DYNAMIC, PAIRS, REBUILT, STATIC, Move, MoveRun, Size
 from kibitz.stitch.auto.signals import PartSignal, losses, part_reach
 from kibitz.stitch.columns import ColumnTarget, column_target, mixed, seed_of
-from kibitz.stitch.nodes import BYTES
 from kibitz.stitch.partition import Partition, TreeParts
 from kibitz.stitch.targets import Expert, Solving, Stitching, seat_sets
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-STATIC, REBUILT, DYNAMIC = "static", "rebuilt", "dynamic"
-PAIRS = "pairs"  # S = {i, i + 1} for each seat i: the hybrid of Gibson & Szafron's Sec. 7
-
-
-class Size(NamedTuple):
-    """The largest computation of a move, and all of them together."""
-
-    infosets: int
-    columns: int
-    computations: int
-
-    @property
-    def memory(self) -> int:
-        """Bytes that its arrays take."""
-        return BYTES * self.columns
-
-
-class MoveRun(NamedTuple):
-    """The answers of a move."""
-
-    answers: Floats  # [lengths, K]
-    seconds: tuple[float, ...]  # until each of them
-
-
-@dataclass(frozen=True)
-class Move:
-    """A change of the strategy, as plain data but for its parts."""
-
-    kind: str
-    cuts: tuple[Cut, ...]
-    seats: str  # S: each, all or pairs; of a dynamic move all
-    inside: tuple[str, ...]  # the abstraction in each part
-
-    @property
-    def name(self) -> str:
-        where = " + ".join(f"{c.name} in {a}" for c, a in zip(self.cuts, self.inside, strict=True))
-        s = {"each": "S={i}", "all": "S=N", PAIRS: "|S|=2"}[self.seats]
-        return f"{self.kind} {where}" + (f", {s}" if self.kind == STATIC else "")
-
-    @property
-    def here(self) -> Bools:
-        """[I] the infosets that it changes, if it is not dynamic."""
-        return self.cuts[0].here
-
-    def data(self) -> dict[str, Any]:
-        return {"kind": self.kind, "cuts": [cut.name for cut in self.cuts], "seats": self.seats,
-                "inside": list(self.inside)}  # fmt: skip
+KIND = "stitching-answer"
+LARGE = 1_000_000  # columns of a game in which fewer pairs are measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +93,20 @@ class Setting:
         return self._views[name]
 
     @property
+    def digest(self) -> str:
+        return str(self.form.tree_digest)
+
+    @property
+    def places(self) -> int:
+        """Infosets."""
+        return len(self.seat)
+
+    @property
+    def large(self) -> bool:
+        return bool(self.form.columns >= LARGE)
+
+    @property
     def base_rows(self) -> int:
-        """The size of the base, as papers count it."""
         return self.view(self.base).rows if self.has_tree else len(self.form.infosets.labels)
 
     def insides(self) -> list[str]:
@@ -157,11 +123,45 @@ class Setting:
     def learn(self, names: Sequence[str]) -> None:
         """Take over the names that `known` returned on another machine."""
 
+    def judge(self) -> Judge:
+        return ExactJudge(self.form)
+
+    # Strategies
+
+    def content(self, strategy: Floats) -> bytes:
+        return np.ascontiguousarray(strategy, np.float64).tobytes()
+
+    def join(self, strategy: Floats, answers: Sequence[tuple[Move, Floats]]) -> Floats:
+        result = strategy
+        for move, answer in answers:
+            if move.kind == DYNAMIC:
+                result = answer
+            else:
+                result = np.where(move.here[self.form.infosets.row_of_column], answer, result)
+        return result
+
+    def save(self, path: Path, run: MoveRun, meta: dict[str, Any]) -> None:
+        store.save(path, KIND, {"answers": np.asarray(run.answers)}, {"seconds": run.seconds, **meta})
+
+    def load(self, path: Path, lengths: int) -> tuple[MoveRun, dict[str, Any]]:
+        saved = store.load(path, KIND)
+        answers = np.array(saved.arrays["answers"])
+        seconds = tuple(float(x) for x in saved.meta["seconds"])
+        if answers.shape != (lengths, self.form.columns) or len(seconds) != lengths:
+            raise ValueError(f"{path} has answers of another search")
+        return MoveRun(answers, seconds), saved.meta
+
     # Measures
+
+    def losses(self, strategy: Floats) -> Floats:
+        return losses(self.form, strategy)
+
+    def tree_cuts(self, lost: Floats, most: int) -> list[Cut]:
+        return prefixes(self.parts, lost, most)
 
     def signals(self, probabilities: Floats, among: Sequence[Cut]) -> list[PartSignal]:
         """Loss, reach and size of some parts."""
-        lost = losses(self.form, probabilities)
+        lost = self.losses(probabilities)
         reach = infoset_values(self.subject, self.profile(probabilities)).reach
         return [
             PartSignal(c.name, float(lost[c.here].sum()), part_reach(self.form, reach, c.here), c.size) for c in among
@@ -174,7 +174,6 @@ class Setting:
     # Moves
 
     def cuts(self, lost: Floats, most: int, fits: Callable[[Cut], bool]) -> list[Cut]:
-        """The parts that are looked at: where most is lost, and some expert fits."""
         return cuts(self.parts, lost, most, fits)
 
     def experts(self, cut: Cut, effort: Any) -> list[Move]:
@@ -185,8 +184,13 @@ class Setting:
             sets, insides = ["all"], ["null"]
         return [Move(STATIC, (cut,), seats, (inside,)) for inside in insides for seats in sets]
 
+    def rebuilt(self, changed: Bools) -> Move | None:
+        return Move(REBUILT, (Cut("rest", ~changed),), "all", (self.base,))
+
+    def dynamic_moves(self) -> bool:
+        return self.has_tree
+
     def tried(self, moves: Sequence[tuple[Move, Size]]) -> list[tuple[Move, Size]]:
-        """Of the moves that fit the limits, those that are worth a pilot."""
         return list(moves)
 
     def seats(self, move: Move) -> Any:
@@ -196,7 +200,6 @@ class Setting:
         return [[i, (i + 1) % self.players] for i in range(self.players)]
 
     def size(self, move: Move) -> Size:
-        """Its computations, counted before anything is built."""
         infosets = self.form.infosets
         if not self.has_tree:
             return Size(move.cuts[0].size, int(infosets.width[move.here].sum()), 1)
@@ -231,10 +234,7 @@ class Setting:
         return Size(len(first), int(width[among[first]].sum()), computations)
 
     def solve(self, move: Move, probabilities: Floats, lengths: Sequence[int], seed: int = 0) -> MoveRun:
-        """The strategies after a move whose experts were solved for so many iterations: one run, read at each length.
-
-        They are those of `kibitz.stitch`, to the bit; nothing is measured on the way.
-        """
+        """Answers are those of `kibitz.stitch`, to the bit; nothing is measured on the way."""
         began = time.perf_counter()
         target = self.target(move, probabilities, seed)
         built = target.experts()
@@ -267,6 +267,15 @@ class Setting:
                 solver.step(left)
             yield Profile(tree.infosets, solver.probabilities(), {"tree": tree.digest})
 
+    def order(self, move: Move) -> MoveOrder:
+        if not self.spec or self.own:
+            raise SolverError("a game or an abstraction without a name cannot be sent to other machines: "
+                              "leave --on out")  # fmt: skip
+        here = np.stack([cut.here for cut in move.cuts])
+        names = tuple(cut.name for cut in move.cuts)
+        return MoveOrder(self.spec, self.base, self.solver, move.kind, names, here, move.seats, move.inside,
+                         self.known())  # fmt: skip
+
     def target(self, move: Move, probabilities: Floats, seed: int) -> ColumnTarget:
         """What a move is to `kibitz.stitch`."""
         base = self.profile(probabilities)
@@ -283,9 +292,9 @@ class Setting:
         return column_target(self.rules, base, plan, how)
 
 
-def setting_of(rules: Any, base: str, solver: str = "cfr+") -> Setting:
-    """A game to be stitched: as its plug-in says, else on its tree or its form."""
-    own: Setting | None = None
+def setting_of(rules: Any, base: str, solver: str = "cfr+") -> Any:
+    """A game to be stitched, as a `SearchSetting`: as its plug-in says, else on its tree or its form."""
+    own: Any = None
     if not isinstance(rules, Tree):
         own = plugin_of(getattr(rules, "game", rules)).stitch_setting(rules, base, solver)
     return own or Setting(rules, base, solver)
@@ -303,15 +312,6 @@ class MoveOrder(NamedTuple):
     seats: str
     inside: tuple[str, ...]
     known: tuple[str, ...] = ()
-
-
-def order_of(setting: Setting, move: Move) -> MoveOrder:
-    if not setting.spec or setting.own:
-        raise SolverError("a game or an abstraction without a name cannot be sent to other machines: leave --on out")
-    here = np.stack([cut.here for cut in move.cuts])
-    names = tuple(cut.name for cut in move.cuts)
-    return MoveOrder(setting.spec, setting.base, setting.solver, move.kind, names, here, move.seats, move.inside,
-                     setting.known())  # fmt: skip
 
 
 @lru_cache(2)
