@@ -23,6 +23,8 @@ from typing import Any
 
 from kibitz.core.errors import SolverError
 from kibitz.forms.profile import Profile
+from kibitz.games.plugins import plugin_of
+from kibitz.games.tree import Tree
 from kibitz.solvers.run import solve_through
 from kibitz.stitch.auto.judges import ExactJudge, Judge, Judgement, MatchJudge
 from kibitz.stitch.auto.moves import Move, SearchSetting
@@ -57,9 +59,15 @@ def search_of(
     name = base if isinstance(base, str) else str(base.meta.get("abstraction", "null"))
     if name.startswith("own:"):
         raise SolverError("the base was solved in an abstraction that has no name: use one that has a name")
-    if isinstance(base, Profile):
-        base, subject = checked_base(rules, base)
-    setting = setting_of(subject, name, effort.solver)
+    own = None if isinstance(rules, Tree) else plugin_of(getattr(rules, "game", rules))
+    large = None if own is None else own.stitch_large(rules, base, effort)
+    setting: Any
+    if large is not None:
+        setting, base, effort = large
+    else:
+        if isinstance(base, Profile):
+            base, subject = checked_base(rules, base)
+        setting = setting_of(subject, name, effort.solver)
     if isinstance(base, str):
         base = solve_through(setting.subject, effort.solver, abstraction=None if base == "null" else base,
                              iterations=BASE_ITERATIONS, seed=seed)  # fmt: skip
@@ -92,4 +100,4 @@ def stitch_auto(
     tell      is called with a line about what goes on; on_round: with each `Round`
     """
     search, start = search_of(game, base, limits, effort, judge, seed, folder, tell)
-    return search.run(start.probabilities, on_round)
+    return search.run(search.setting.begin(start), on_round)

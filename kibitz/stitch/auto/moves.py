@@ -111,6 +111,9 @@ class SearchSetting(Protocol):
 
     # Strategies
 
+    def begin(self, base: Any) -> Strategy:
+        """A base, a profile or a blueprint, as the setting keeps strategies."""
+
     def content(self, strategy: Strategy) -> bytes:
         """What answers that are kept depend on."""
 

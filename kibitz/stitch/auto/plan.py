@@ -64,6 +64,10 @@ class Effort:
     solver      see `kibitz solvers`; iterations: of an expert that is trained
     pilot       iterations of the shorter pilot; the longer has four times as many
     cuts        parts that are tried in a round
+    sparing     a measurement takes longer than a pilot, so fewer are made: pairs of pilots that gain, and experts of a
+                plan one at a time from the better of all pilots and all answers. A pilot may then be the shorter one
+    flops       of poker that is too large for other forms: strategies are kept by every so many flops
+    device      that solves its experts: cpu or gpu
     """
 
     insides: tuple[str, ...] = ()
@@ -73,18 +77,21 @@ class Effort:
     pilot: int = 25
     cuts: int = 12
     together: int = 8  # moves of a plan, at most
+    sparing: bool = False
+    flops: int = 16
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         if not self.seats or set(self.seats) - {"all", "each", PAIRS}:
             raise SolverError(f"seats={list(self.seats)}: choose among all, each and {PAIRS}")
-        for name in ("iterations", "pilot", "cuts", "together"):
+        for name in ("iterations", "pilot", "cuts", "together", "flops"):
             if getattr(self, name) < 1:
                 raise SolverError(f"{name}={getattr(self, name)} must be 1 or more")
 
     def data(self) -> dict[str, Any]:
         return {"insides": list(self.insides), "seats": list(self.seats), "solver": self.solver,
                 "iterations": self.iterations, "pilot": self.pilot, "cuts": self.cuts,
-                "together": self.together}  # fmt: skip
+                "together": self.together, **({"flops": self.flops} if self.sparing else {})}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,11 +102,12 @@ class Pilot:
     size: Size
     gains: tuple[float, float]  # after the shorter run and after the longer
     seconds: float  # that a whole run is predicted to take
-    answer: Strategy = field(repr=False)  # of the longer
+    answer: Strategy = field(repr=False)  # of the longer; or of the better, if that is asked for
+    shorter: bool = False  # the answer is that of the shorter run
 
     @property
     def gain(self) -> float:
-        return self.gains[1]
+        return self.gains[0 if self.shorter else 1]
 
     @property
     def learns(self) -> bool:
@@ -176,7 +184,9 @@ def pilots_of(
     for (move, size), ((early, late), (quick, slow)) in zip(moves, runs, strict=True):
         gains = judge.gain(early, strategy), judge.gain(late, strategy)
         rate = max(0.0, slow - quick) / (longer - shorter)
-        result.append(Pilot(move, size, gains, max(slow, slow + rate * (effort.iterations - longer)), late))
+        first = effort.sparing and gains[0] > gains[1]
+        seconds = max(slow, slow + rate * (effort.iterations - longer))
+        result.append(Pilot(move, size, gains, seconds, early if first else late, first))
     return result
 
 
@@ -190,7 +200,7 @@ def plan_of(
     pilots = pilots_of(judge, moves, strategy, effort, solve)
     order = sorted(range(len(pilots)), key=lambda k: -pilots[k].gain)
     tried = order[: FEW_PAIRED if setting.large else MOST_PAIRED]
-    if not judge.exact:  # pairs would be measured in matches, which are too rough for differences
+    if not judge.exact or effort.sparing:  # matches are too rough for differences, and sweeps over boards too dear
         tried = [k for k in tried if pilots[k].gain > 0.0]
     among = [pilots[k] for k in tried]
     conflicts, extra = _pairs(setting, judge, strategy, among)

@@ -270,7 +270,10 @@ class StitchSearch:
                     chosen = trial
             return combined(chosen), [k for k, c in enumerate(chosen) if c]
         best, most = [0] * len(pilots), 0.0
-        for start in ([1] * len(pilots), [0] * len(pilots)):
+        starts = [[1] * len(pilots), [0] * len(pilots)]
+        if self.effort.sparing:  # one pass, from all answers or from all pilots
+            starts = [max([1] * len(pilots), [2] * len(pilots), key=lambda c: judge.gain(combined(c), strategy))]
+        for start in starts:
             choice, gain = list(start), judge.gain(combined(start), strategy)
             improved = True
             while improved:
@@ -280,7 +283,7 @@ class StitchSearch:
                         trial = [*choice[:k], option, *choice[k + 1 :]]
                         trial_gain = judge.gain(combined(trial), strategy)
                         if trial_gain > gain + 1e-12:
-                            choice, gain, improved = trial, trial_gain, True
+                            choice, gain, improved = trial, trial_gain, not self.effort.sparing
             if gain > most:
                 best, most = choice, gain
         if not judge.judge(combined(best), strategy).better:

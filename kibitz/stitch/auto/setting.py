@@ -128,6 +128,9 @@ class Setting:
 
     # Strategies
 
+    def begin(self, base: Profile) -> Floats:
+        return base.probabilities
+
     def content(self, strategy: Floats) -> bytes:
         return np.ascontiguousarray(strategy, np.float64).tobytes()
 
