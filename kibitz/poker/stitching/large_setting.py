@@ -211,7 +211,7 @@ class LargeBucketSetting:
         return MoveRun(answers, seconds), meta
 
     def _rows_of(self, answer: MovedStrategy) -> Floats:
-        return np.concatenate([answer.played(at).ravel() for at in np.flatnonzero(answer.node & self.deciding)])
+        return np.concatenate([answer.played(at).ravel() for at in np.flatnonzero(answer.node & self.deciding).tolist()])
 
     def _moved(self, before: BucketedBase, pieces: Sequence[ExpertRows], here: Bools, inside: str) -> MovedStrategy:
         after = placed(self.rules, before, pieces, {})
