@@ -166,6 +166,11 @@ class PokerPlugin(FormPlugin):
 
         return large_setting(game, base, effort)
 
+    def stitch_blueprint(self, base: Any, limits: Any, effort: Any) -> Any:
+        from kibitz.poker.stitching.row_setting import row_setting
+
+        return row_setting(base, limits, effort)
+
     def blueprint(self, machine: Any, wanted: Any, base: Any) -> Any:
         from kibitz.poker.blueprints.rows import row_blueprint
 

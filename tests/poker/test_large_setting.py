@@ -174,7 +174,7 @@ def test_a_base_that_is_stitched_can_be_stitched(setting, base, tmp_path):
 
 
 def test_what_cannot_be_stitched_is_said(setting, base):
-    with pytest.raises(SolverError, match="give solver="):
+    with pytest.raises(SolverError, match="give --solver dcfr"):
         search_of(setting.rules, base.profile, effort=Effort(solver="cfr+"))
     with pytest.raises(GameError, match="another game"):
         LargeBucketSetting(rules(TURN), BASE).begin(base.profile)

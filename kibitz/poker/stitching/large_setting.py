@@ -50,7 +50,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 KIND = "stitching-rows"
-BASE_ITERATIONS = 1000  # of a base that is solved here
+BASE_ITERATIONS = 400  # of a base that is solved here
 COARSER = 4  # flops of a quick look: every so many of those that strategies are kept by
 
 
@@ -65,8 +65,8 @@ def large_setting(game: Any, base: Profile | str, effort: Effort) -> tuple[Large
     elif not is_bucket_name(base) or _has_form(game):
         return None
     if not over_boards(effort.solver):
-        raise SolverError(f"experts in buckets of a game of this size are solved over all boards: give solver= "
-                          f"{' or '.join(OVER_BOARDS[:2])} (--solver), not {effort.solver}")  # fmt: skip
+        raise SolverError(f"experts in buckets of a game of this size are solved over all boards: give --solver "
+                          f"{' or '.join(OVER_BOARDS[:2])}, not {effort.solver}")  # fmt: skip
     Device(effort.device)  # refused at once where there is none
     if isinstance(base, str):
         run = RunOptions(progress=False, device=effort.device)
@@ -211,7 +211,8 @@ class LargeBucketSetting:
         return MoveRun(answers, seconds), meta
 
     def _rows_of(self, answer: MovedStrategy) -> Floats:
-        return np.concatenate([answer.played(at).ravel() for at in np.flatnonzero(answer.node & self.deciding).tolist()])
+        nodes = np.flatnonzero(answer.node & self.deciding).tolist()
+        return np.concatenate([answer.played(at).ravel() for at in nodes])
 
     def _moved(self, before: BucketedBase, pieces: Sequence[ExpertRows], here: Bools, inside: str) -> MovedStrategy:
         after = placed(self.rules, before, pieces, {})
