@@ -35,6 +35,7 @@ BY_HAND = {  # parts by the first actions
     ROUNDS: ("prefix(cc)", "prefix(crc)", "prefix(crrc)", "prefix(crrrc)", "prefix(rc)", "prefix(rrc)", "prefix(rrrc)"),
 }
 ITERATIONS = {"base": 400, "expert": 200, "pilot": 20}
+QUICK_ITERATIONS = {"base": 30, "expert": 20, "pilot": 4}
 LINES = 2  # rounds of a search
 CUTS = 8
 shared_form = shared(lambda name: poker_form(game(name)))
@@ -62,7 +63,7 @@ def one_size(name: str, source: str, quick: bool, seed: int) -> dict[str, Any]:
     ladder: tuple[str, ...] = LADDER
     rounds, cuts = LINES, CUTS
     if quick:
-        iterations, ladder, rounds, cuts = {"base": 30, "expert": 20, "pilot": 4}, QUICK_LADDER, 1, 3
+        iterations, ladder, rounds, cuts = QUICK_ITERATIONS, QUICK_LADDER, 1, 3
     base = solve_through(form, SOLVER, abstraction=source, iterations=iterations["base"], start="random", seed=seed)
     setting, judge = BucketSetting(form, source, SOLVER), ExactJudge(form)
     limits = Limits(infosets=setting.base_rows, rounds=rounds)

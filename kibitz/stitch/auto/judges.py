@@ -10,6 +10,7 @@ strategy was chosen are never those by which it is reported.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -61,9 +62,13 @@ class ExactJudge:
 
     def __init__(self, form: GradientForm, least: float = 1e-9) -> None:
         self.form, self.least = form, least
+        self._known: dict[bytes, float] = {}  # a search asks about the same strategies again and again
 
     def loss(self, strategy: Floats) -> float:
-        return float(self.form.measure(strategy).nash_conv) / self.form.seats
+        content = hashlib.sha256(np.ascontiguousarray(strategy, np.float64)).digest()
+        if content not in self._known:
+            self._known[content] = float(self.form.measure(strategy).nash_conv) / self.form.seats
+        return self._known[content]
 
     def gain(self, strategy: Floats, before: Floats) -> float:
         return self.loss(before) - self.loss(strategy)
