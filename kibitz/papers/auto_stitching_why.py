@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ ABOUT = {
     PARTS: "14 parts instead of 8, four lists each instead of two", PAIRS: "all pilots in the programme instead of 6",
     GROWTH: "the plan is grown (version 2)", CHOICE: "the experts by hand are the first plan",
 }  # fmt: skip
+SEEDS = 3
 MORE_ROUNDS, MORE_PARTS, MORE_LISTS, EVERY_PAIR = 5, 14, 4, 1000
 shared_judge = shared(lambda name: ExactJudge(rhode.shared_form(name)))
 
@@ -43,6 +45,12 @@ def solved_base(name: str, source: str, iterations: int, seed: int) -> NDArray[n
 
 
 shared_base = shared(solved_base)
+
+
+def one_seed(name: str, source: str, quick: bool, seed: int) -> dict[str, Any]:
+    """All changes of one seed. Pilots that several of them need are solved once: their answers are kept meanwhile."""
+    with TemporaryDirectory(prefix="kibitz-") as folder:
+        return {change: one_change(name, source, quick, seed, change, folder) for change in CHANGES}
 
 
 def one_change(name: str, source: str, quick: bool, seed: int, change: str, folder: str) -> dict[str, Any]:
