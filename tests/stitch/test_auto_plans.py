@@ -10,7 +10,7 @@ import pytest
 
 import kibitz
 from kibitz.core.errors import SolverError
-from kibitz.stitch.auto import Effort, ExactJudge, Limits, search_of
+from kibitz.stitch.auto import Effort, ExactJudge, Limits, losses, search_of
 from kibitz.stitch.auto.plan import grown
 
 LEDUC = "leduc(suit_isomorphism=true)"
@@ -108,7 +108,7 @@ def test_a_plan_that_is_grown_has_no_more_experts_than_it_may(base):
         Effort(paired=-1)
 
 
-def test_a_strategy_is_measured_once(base):
+def test_the_strategy_before_is_measured_once(base):
     class Counted:
         seats = 2
 
@@ -122,9 +122,13 @@ def test_a_strategy_is_measured_once(base):
     search, start = search_of(LEDUC, base, Limits(infosets=154), SHORT)
     form = Counted(search.setting.form)
     judge, uniform = ExactJudge(form), search.setting.form.uniform()
-    gain = judge.gain(uniform, start.probabilities)
-    assert gain == judge.loss(start.probabilities.copy()) - judge.loss(uniform.copy()) and form.count == 2
-    assert judge.loss(uniform) == kibitz.exploitability(LEDUC, search.setting.profile(uniform))
-    changed = start.probabilities.copy()
-    changed[:2] = changed[1::-1]
-    assert judge.loss(changed) != judge.loss(start.probabilities) and form.count == 3
+    before = start.probabilities.copy()
+    gain = judge.gain(uniform, before)
+    assert gain == judge.loss(before) - judge.loss(uniform) and form.count == 4
+    assert judge.gain(uniform, before.copy()) == gain and form.count == 5  # the strategy before was known
+    before[:2] = before[1::-1]  # an array that was changed is another strategy
+    assert judge.gain(uniform, before) == judge.loss(before) - judge.loss(uniform) != gain
+    lost = search.setting.losses(start.probabilities)
+    assert (lost == losses(search.setting.form, start.probabilities)).all()
+    assert search.setting.losses(start.probabilities.copy()) is lost
+    assert (search.setting.losses(before) == losses(search.setting.form, before)).all()

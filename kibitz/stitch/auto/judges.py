@@ -10,7 +10,6 @@ strategy was chosen are never those by which it is reported.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
@@ -62,16 +61,17 @@ class ExactJudge:
 
     def __init__(self, form: GradientForm, least: float = 1e-9) -> None:
         self.form, self.least = form, least
-        self._known: dict[bytes, float] = {}  # a search asks about the same strategies again and again
+        self._before: tuple[Floats, float] | None = None  # the last strategy that others were compared with, its loss
 
     def loss(self, strategy: Floats) -> float:
-        content = hashlib.sha256(np.ascontiguousarray(strategy, np.float64)).digest()
-        if content not in self._known:
-            self._known[content] = float(self.form.measure(strategy).nash_conv) / self.form.seats
-        return self._known[content]
+        return float(self.form.measure(strategy).nash_conv) / self.form.seats
 
     def gain(self, strategy: Floats, before: Floats) -> float:
-        return self.loss(before) - self.loss(strategy)
+        """A search compares many strategies with one, which is measured once. Numbers are compared rather than hashed:
+        that is faster."""
+        if self._before is None or not np.array_equal(self._before[0], before):
+            self._before = np.array(before), self.loss(before)
+        return self._before[1] - self.loss(strategy)
 
     def judge(self, strategy: Floats, before: Floats) -> Judgement:
         gain = self.gain(strategy, before)
