@@ -39,7 +39,7 @@ PRINTING = (
     *(f"report/{name}.py" for name in ("charts", "curves", "hands", "heat", "plot", "strategy", "tables", "text")),
     *(f"papers/gibson2011{name}.py" for name in ("", "_sampled", "_holdem", "_three_page")),
     "papers/holdem_page.py", "papers/auto_stitching.py", "papers/auto_stitching_rhode_page.py",
-    "papers/waugh2009_holdem.py",
+    "papers/auto_stitching_three_page.py", "papers/waugh2009_holdem.py",
 )  # fmt: skip
 LARGEST = 1 << 26  # bytes of an answer on a shelf
 

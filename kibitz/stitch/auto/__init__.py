@@ -65,7 +65,8 @@ def search_of(
         rows, chosen = own
         return StitchSearch(rows, limits, chosen, None if judge is None else judge(rows), seed, place, tell), base
     if effort.seconds is not None or effort.device != "cpu":
-        raise SolverError("--seconds and --device (seconds=, device=) are for a base that is a blueprint: leave them out")
+        raise SolverError("--seconds and --device (seconds=, device=) are for a base that is a blueprint: leave them "
+                          "out")
     rules = rules_of(game)
     subject = rules
     name = base if isinstance(base, str) else str(base.meta.get("abstraction", "null"))
