@@ -45,7 +45,7 @@ class Size(NamedTuple):
 class MoveRun(NamedTuple):
     """The answers of a move."""
 
-    answers: Sequence[Strategy]  # after each of its lengths
+    answers: Any  # a strategy after each of its lengths
     seconds: tuple[float, ...]  # until each of them
 
 
@@ -78,8 +78,12 @@ class SearchSetting(Protocol):
     """What a search asks of a game with its abstractions. Parts are sets of places: infosets, or nodes of the betting.
     """
 
-    base: str  # the abstraction of the base
-    solver: str
+    @property
+    def base(self) -> str:
+        """The abstraction of the base."""
+
+    @property
+    def solver(self) -> str: ...
 
     @property
     def spec(self) -> str:
@@ -135,7 +139,7 @@ class SearchSetting(Protocol):
     def load(self, path: Path, lengths: int) -> tuple[MoveRun, dict[str, Any]]:
         """What was kept; ArtefactError, KeyError or ValueError if that is something else."""
 
-    def profile(self, strategy: Strategy, **meta: Any) -> Any:
+    def profile(self, strategy: Strategy, /, **meta: Any) -> Any:
         """A strategy as it is saved and played."""
 
     # Measures
@@ -143,7 +147,7 @@ class SearchSetting(Protocol):
     def losses(self, strategy: Strategy) -> Floats:
         """[places] what best responses win there, or a stand-in for it: where to look first."""
 
-    def signals(self, strategy: Strategy, among: Sequence[Cut]) -> list[PartSignal]: ...
+    def signals(self, strategy: Strategy, /, among: Sequence[Cut]) -> list[PartSignal]: ...
 
     def tree_cuts(self, lost: Floats, most: int) -> list[Cut]:
         """Parts by their first actions, for a picture."""
@@ -167,7 +171,7 @@ class SearchSetting(Protocol):
     def size(self, move: Move) -> Size:
         """Its computations, counted before anything is built."""
 
-    def solve(self, move: Move, strategy: Strategy, lengths: Sequence[int], seed: int = 0) -> MoveRun:
+    def solve(self, move: Move, strategy: Strategy, /, lengths: Sequence[int], seed: int = 0) -> MoveRun:
         """The strategies after a move whose experts were solved for so many iterations: one run, read at each length.
         """
 

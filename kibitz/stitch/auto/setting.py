@@ -175,7 +175,7 @@ class Setting:
             PartSignal(c.name, float(lost[c.here].sum()), part_reach(self.form, reach, c.here), c.size) for c in among
         ]
 
-    def profile(self, probabilities: Floats, **meta: Any) -> Profile:
+    def profile(self, probabilities: Floats, /, **meta: Any) -> Profile:
         digest = self.subject.digest if self.has_tree else self.subject.tree_digest
         return Profile(self.form.infosets, probabilities, {"game": self.spec, "tree": digest, **meta})
 
@@ -323,7 +323,7 @@ class MoveOrder(NamedTuple):
 
 
 @lru_cache(2)
-def _setting(game: str, base: str, solver: str) -> Setting:
+def _setting(game: str, base: str, solver: str) -> Any:
     return setting_of(make_game(game), base, solver)
 
 
@@ -331,6 +331,6 @@ def solve_order(order: MoveOrder, probabilities: Floats, lengths: Sequence[int],
     """`Setting.solve` where only plain values arrive."""
     cuts = tuple(Cut(name, here) for name, here in zip(order.names, np.asarray(order.here), strict=True))
     move = Move(order.kind, cuts, order.seats, tuple(order.inside))
-    setting = _setting(order.game, order.base, order.solver)
+    setting: Setting = _setting(order.game, order.base, order.solver)
     setting.learn(tuple(order.known))
     return setting.solve(move, np.array(probabilities), lengths, seed)
