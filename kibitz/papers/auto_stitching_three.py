@@ -234,9 +234,9 @@ def tables_of(names: tuple[str, ...], new: str) -> list[tuple[str, ...]]:
 def runs_of(setting: AutoThreeSetting) -> list[Run]:
     """The steps of one seed. What is compared with S=N comes first, if time is short."""
     of = arguments(setting)
-    first, numbers = (BASE, ALL, AUTO, LONGER), {}
+    first, numbers = (BASE, ALL, AUTO, LONGER), dict[tuple[str, ...], int]()
     tables = [*tables_of(first, ALL), *tables_of((*first, EACH), EACH)]
-    copies = [(AUTO, ALL, ALL), (LONGER, ALL, ALL), *((name, BASE, BASE) for name in (ALL, AUTO, LONGER, EACH))]
+    copies: list[tuple[str, ...]] = [(AUTO, ALL, ALL), (LONGER, ALL, ALL), *((name, BASE, BASE) for name in (ALL, AUTO, LONGER, EACH))]
     for each in (*tables, *copies):
         numbers[each] = len(numbers)
 

@@ -66,8 +66,12 @@ class Effort:
     solver      see `kibitz solvers`; iterations: of an expert that is trained
     pilot       iterations of the shorter pilot; the longer has four times as many
     seconds     of training of all experts of a plan together, instead of iterations, where the base is a blueprint;
-                pilots have a third of it more. device: that trains them, cpu or gpu
+                pilots have a third of it more
+    device      that trains experts of a blueprint, or in buckets: cpu or gpu
     cuts        parts that are tried in a round
+    sparing     a measurement takes longer than a pilot, so fewer are made: pairs of pilots that gain, and experts of a
+                plan one at a time from the better of all pilots and all answers. A pilot may then be the shorter one
+    flops       of poker that is too large for other forms: strategies are kept by every so many flops
     """
 
     insides: tuple[str, ...] = ()
@@ -79,13 +83,15 @@ class Effort:
     together: int = 8  # moves of a plan, at most
     paired: int = 0  # pilots that are measured in pairs, those that gain most; 0: few in a large game, many in another
     grow: bool = True  # a plan takes further pilots with which it gains more; False: the programme's plan stays
+    sparing: bool = False
+    flops: int = 16
     seconds: float | None = None
     device: str = "cpu"
 
     def __post_init__(self) -> None:
         if not self.seats or set(self.seats) - {"all", "each", PAIRS}:
             raise SolverError(f"seats={list(self.seats)}: choose among all, each and {PAIRS}")
-        for name, least in (("iterations", 1), ("pilot", 1), ("cuts", 1), ("together", 1), ("paired", 0)):
+        for name, least in (("iterations", 1), ("pilot", 1), ("cuts", 1), ("together", 1), ("flops", 1), ("paired", 0)):
             if getattr(self, name) < least:
                 raise SolverError(f"{name}={getattr(self, name)} must be {least} or more")
         if self.seconds is not None and not self.seconds > 0:
@@ -97,7 +103,8 @@ class Effort:
         trained = {} if self.seconds is None else {"seconds": self.seconds, "device": self.device}
         return {"insides": list(self.insides), "seats": list(self.seats), "solver": self.solver,
                 "iterations": self.iterations, "pilot": self.pilot, "cuts": self.cuts,
-                "together": self.together, "paired": self.paired, "grow": self.grow, **trained}  # fmt: skip
+                "together": self.together, "paired": self.paired, "grow": self.grow, **trained,
+                **({"flops": self.flops} if self.sparing else {})}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,12 +115,13 @@ class Pilot:
     size: Size
     gains: tuple[float, float]  # after the shorter run and after the longer
     seconds: float  # that a whole run is predicted to take
-    answer: Strategy = field(repr=False)  # of the longer
+    answer: Strategy = field(repr=False)  # of the longer; or of the better, if measurements are few
     whole: float | None = None  # the gain that a whole run is predicted to have, where that is extrapolated
+    shorter: bool = False  # the answer is that of the shorter run
 
     @property
     def gain(self) -> float:
-        return self.gains[1] if self.whole is None else self.whole
+        return self.gains[0 if self.shorter else 1] if self.whole is None else self.whole
 
     @property
     def learns(self) -> bool:
@@ -199,10 +207,11 @@ def pilots_of(
     for (move, size), ((early, late), (quick, slow)) in zip(moves, runs, strict=True):
         gains = judge.gain(early, strategy), judge.gain(late, strategy)
         rate = max(0.0, slow - quick) / (longer - shorter)
-        whole = None
+        whole, first = None, effort.sparing and gains[0] > gains[1]
         if setting.divides:  # short runs of samples are far from their end
             whole = extrapolated(gains, shorter, share_of(setting, effort.iterations, effort.together))
-        result.append(Pilot(move, size, gains, max(slow, slow + rate * (effort.iterations - longer)), late, whole))
+        seconds = max(slow, slow + rate * (effort.iterations - longer))
+        result.append(Pilot(move, size, gains, seconds, early if first else late, whole, first))
     return result
 
 
@@ -225,7 +234,7 @@ def plan_of(
     pilots = pilots_of(setting, judge, moves, strategy, effort, solve)
     order = sorted(range(len(pilots)), key=lambda k: -pilots[k].gain)
     tried = order[: effort.paired or (FEW_PAIRED if setting.large else MOST_PAIRED)]
-    if not judge.exact:  # pairs would be measured in matches, which are too rough for differences
+    if not judge.exact or effort.sparing:  # matches are too rough for differences, and sweeps over boards too dear
         tried = [k for k in tried if pilots[k].gain > 0.0]
     among = [pilots[k] for k in tried]
     conflicts, extra = _pairs(setting, judge, strategy, among)
@@ -247,7 +256,7 @@ def plan_of(
 
     plans = [[tried[k] for k in each] for each in sets]
     chosen = max(plans, key=gain_of)
-    if judge.exact and effort.grow:
+    if judge.exact and effort.grow and not effort.sparing:
         chosen = grown(chosen, pilots, gain_of, effort.together, seconds)
     predicted = gain_of(chosen)
     if not predicted > 0.0:

@@ -280,7 +280,10 @@ class StitchSearch:
             return known[key]
 
         best, most = [0] * len(pilots), 0.0
-        for start in ([1] * len(pilots), [0] * len(pilots)):
+        starts = [[1] * len(pilots), [0] * len(pilots)]
+        if self.effort.sparing:  # one pass, from all answers or from all pilots
+            starts = [max([1] * len(pilots), [2] * len(pilots), key=gain_of)]
+        for start in starts:
             choice, gain = list(start), gain_of(start)
             improved = True
             while improved:
@@ -290,7 +293,7 @@ class StitchSearch:
                         trial = [*choice[:k], option, *choice[k + 1 :]]
                         trial_gain = gain_of(trial)
                         if trial_gain > gain + 1e-12:
-                            choice, gain, improved = trial, trial_gain, True
+                            choice, gain, improved = trial, trial_gain, not self.effort.sparing
             if gain > most:
                 best, most = choice, gain
         if not judge.judge(combined(best), strategy).better:
