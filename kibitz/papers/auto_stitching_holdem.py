@@ -9,6 +9,7 @@ starts from the same base. Figures are in thousandths of a big blind a hand.
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,13 +25,14 @@ from kibitz.papers.holdem_course import (
     WHOLE,
     CourseSetting,
     course,
+    forget_courses,
     point,
     rules_of,
     save_courses,
     train,
     whole,
 )
-from kibitz.papers.ledger import Stage
+from kibitz.papers.ledger import Ledger, Stage, go_through
 from kibitz.papers.runs import Run
 from kibitz.poker.stitching.flops_judge import FlopsJudge
 from kibitz.poker.stitching.large_setting import COARSER, LargeBucketSetting
@@ -164,3 +166,17 @@ def seconds_of(run: Run, piece: int) -> float:
 
 def forget_searches() -> None:
     _profiles.clear()
+
+
+def quick_seed(seed: int) -> list[dict[str, Any]]:
+    """The entries of a ledger: the stage of a seed on a small deck."""
+    forget_courses()
+    forget_searches()
+    with tempfile.TemporaryDirectory(prefix="kibitz-") as folder:
+        setting = large.setting_of(True, str(Path(folder) / "work"), "cpu")
+        stage = next(each for each in stages(setting) if each.name == f"auto-two-{seed}")
+        ledger = Ledger(Path(folder) / "stage.json", {"device": "cpu"}, (), setting.folder)
+        go_through(stage, ledger)
+        forget_courses()
+        forget_searches()
+        return ledger.entries

@@ -20,8 +20,7 @@ from kibitz.papers.claims import OURS, START, Claim, Comparison
 from kibitz.papers.course_results import CourseResults, results_of
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_strategies import ALL, BASE
-from kibitz.papers.holdem_course import forget_courses
-from kibitz.papers.ledger import Ledger, go_through
+from kibitz.papers.ledger import Ledger
 from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import FigurePoints, PointGroup, Sheet, Spread
 
@@ -52,21 +51,7 @@ class AutoTwoResults:
 
 def runs(plan: PaperPlan) -> list[Run]:
     """With --quick the stages; otherwise they are run by `kibitz.papers.stages`."""
-    return [Run(QUICK_STAGES, quick_seed, [(seed,) for seed in plan.seeds])] if plan.quick else []
-
-
-def quick_seed(seed: int) -> list[dict[str, Any]]:
-    """The entries of a ledger: the stage of a seed on a small deck."""
-    forget_courses()
-    holdem.forget_searches()
-    with tempfile.TemporaryDirectory(prefix="kibitz-") as folder:
-        setting = large.setting_of(True, str(Path(folder) / "work"), "cpu")
-        stage = next(each for each in holdem.stages(setting) if each.name == f"auto-two-{seed}")
-        ledger = Ledger(Path(folder) / "stage.json", {"device": "cpu"}, (), setting.folder)
-        go_through(stage, ledger)
-        forget_courses()
-        holdem.forget_searches()
-        return ledger.entries
+    return [Run(QUICK_STAGES, holdem.quick_seed, [(seed,) for seed in plan.seeds])] if plan.quick else []
 
 
 def gather(plan: PaperPlan, answers: Answers) -> AutoTwoResults:

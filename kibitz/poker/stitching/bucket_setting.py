@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 FINER = (1.0, 1.5, 2.0, 3.0, 4.0)  # of the buckets of a base: lists of experts, where none are named
-FINEST = 2  # lists of buckets that are tried for a part: the finest that fit
+FINEST = 2  # lists of buckets that are tried for a part, where nothing else is said: the finest that fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,9 @@ def opening_cuts(betting: Any) -> list[Cut]:
 class BucketSetting(Setting):
     """Two-player poker with all hands, to be stitched of lists of buckets. base: the name of the base's list."""
 
+    finest: int = FINEST  # lists that are tried for a part
     lists: dict[str, ClassBuckets] = field(init=False, default_factory=dict)
+    _sizes: dict[tuple[Any, ...], Size] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -136,7 +138,7 @@ class BucketSetting(Setting):
         return [Move(STATIC, (cut,), seats, (inside,)) for inside in effort.insides for seats in sets]
 
     def tried(self, moves: Sequence[tuple[Move, Size]]) -> list[tuple[Move, Size]]:
-        return finest_of(moves, FINEST)
+        return finest_of(moves, self.finest)
 
     def cuts(self, lost: Floats, most: int, fits: Callable[[Cut], bool]) -> list[Cut]:
         """First actions as far as the first round goes: those after which most is lost."""
@@ -154,6 +156,14 @@ class BucketSetting(Setting):
         return result
 
     def size(self, move: Move) -> Size:
+        key = move.cuts[0].actions, move.seats, move.inside
+        if not key[0]:  # not a part by its first actions: the infosets that no expert has
+            return self._size(move)
+        if key not in self._sizes:  # a search asks in every round, and it does not depend on the strategy
+            self._sizes[key] = self._size(move)
+        return self._sizes[key]
+
+    def _size(self, move: Move) -> Size:
         sizes = []
         for seats, keeps in seat_sets(self.seats(move), 2):
             here = self.nodes_of(move.cuts[0])

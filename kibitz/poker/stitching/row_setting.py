@@ -182,7 +182,7 @@ class RowSetting:
                    for k in range(lengths)]  # fmt: skip
         return MoveRun(answers, seconds), saved.meta
 
-    def profile(self, strategy: Blueprint, **meta: Any) -> Blueprint:
+    def profile(self, strategy: Blueprint, /, **meta: Any) -> Blueprint:
         return strategy
 
     # Measures
@@ -246,9 +246,8 @@ class RowSetting:
         loss = {cut.name: float(lost[cut.here].sum()) for cut in every}
         result: list[Cut] = []
         for cut in sorted(every, key=lambda cut: -loss[cut.name] * self._doublings(cut)):
-            alike = [x for x in result
-                     if x.overlaps(cut) and ALIKE < loss[cut.name] / max(loss[x.name], 1e-12) < 1 / ALIKE]  # fmt: skip
-            if not alike:
+            ratios = [loss[cut.name] / max(loss[x.name], 1e-12) for x in result if x.overlaps(cut)]
+            if not any(ALIKE < ratio < 1 / ALIKE for ratio in ratios):
                 result.append(cut)
         return result[:most]
 
