@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kibitz.core.errors import ArtefactError
+from kibitz.core.errors import ArtefactError, SpecError
 from kibitz.forms.profile import Profile
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers.gibson2011_strategies import ALL, BASE, sizes_of
@@ -34,7 +34,7 @@ from kibitz.papers.holdem_course import (
 )
 from kibitz.papers.ledger import Ledger, Stage, go_through
 from kibitz.papers.runs import Run
-from kibitz.poker.stitching.flops_judge import FlopsJudge
+from kibitz.poker.stitching.flops_judge import FlopsJudge, forget
 from kibitz.poker.stitching.large_setting import COARSER, LargeBucketSetting
 from kibitz.stitch.auto import Auto, Effort, Limits, StitchSearch
 
@@ -124,7 +124,9 @@ def chosen(seed: int, rounds: int, *fields: Any) -> dict[str, Any]:
             search(seed, rounds, *fields)
     rules = rules_of(setting.game)
     onto = LargeBucketSetting(rules, "", SOLVER, setting.device).begin(_profiles[key])
-    best = FlopsJudge(rules, setting.device).sweep(onto, 1).best() * setting.unit
+    sweep = FlopsJudge(rules, setting.device).sweep(onto, 1)
+    best = sweep.best() * setting.unit
+    forget(sweep)
     return {"name": AUTO, "seed": seed, "steps": rounds, "best": best.tolist(), "exploitability": float(best.mean()),
             "sha256": onto.digest}  # fmt: skip
 
@@ -170,6 +172,8 @@ def forget_searches() -> None:
 
 def quick_seed(seed: int) -> list[dict[str, Any]]:
     """The entries of a ledger: the stage of a seed on a small deck."""
+    if seed not in large.SEEDS:
+        raise SpecError(f"the plan has seeds {large.SEEDS[0]} to {large.SEEDS[-1]}, not {seed}: give fewer --seeds")
     forget_courses()
     forget_searches()
     with tempfile.TemporaryDirectory(prefix="kibitz-") as folder:

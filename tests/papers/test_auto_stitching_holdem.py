@@ -9,7 +9,7 @@ from bucketed import FOUR_ROUNDS
 from typer.testing import CliRunner
 
 from kibitz.cli import app
-from kibitz.core.errors import ArtefactError
+from kibitz.core.errors import ArtefactError, SpecError
 from kibitz.forms.profile import Profile
 from kibitz.papers import PaperPlan, holdem_course, stages
 from kibitz.papers import auto_stitching_holdem as holdem
@@ -105,6 +105,8 @@ def test_what_is_missing_is_said(small):
         part.recompute(PaperPlan())
     with pytest.raises(ArtefactError, match="auto-two-0"):
         part.recompute(PaperPlan(results=str(small)))
+    with pytest.raises(SpecError, match="seeds 0 to 2"):
+        holdem.quick_seed(3)
     assert not any(run.name == pages.QUICK_STAGES for run in EXPERIMENT.runs(EXPERIMENT.quick))
 
 
