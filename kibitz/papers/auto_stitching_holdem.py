@@ -1,4 +1,4 @@
-"""Automatic stitching in limit hold'em for two, at the size of [Gibson & Szafron 2011, Table 2]: stages on a GPU.
+"""Automatic stitching in two-player limit hold'em, at the size of [Gibson & Szafron 2011, Table 2]: stages on a GPU.
 
 As planned in docs/plans/auto_stitching.md. Bases and hand-made strategies are those of `gibson2011_large`; the search
 starts from the same base. Figures are in thousandths of a big blind a hand.

@@ -24,7 +24,7 @@ from kibitz.papers.ledger import Ledger
 from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import FigurePoints, PointGroup, Sheet, Spread
 
-QUICK_STAGES = "hold'em for two, 12 cards"
+QUICK_STAGES = "two-player hold'em, 12 cards"
 STOPPED = f"{BASE}, stopped early"
 NAMES = (BASE, ALL, large.CONDITIONAL, STOPPED, AUTO)
 ENOUGH = 0.8  # of a predicted gain
@@ -57,7 +57,7 @@ def runs(plan: PaperPlan) -> list[Run]:
 def gather(plan: PaperPlan, answers: Answers) -> AutoTwoResults:
     if not plan.quick:
         if not plan.results:
-            raise ArtefactError("the page of hold'em for two is made from results of stages: give --results "
+            raise ArtefactError("the page of two-player hold'em is made from results of stages: give --results "
                                 "docs/large, or --quick for a deck of 12 cards")  # fmt: skip
         return of_courses(results_of(Path(plan.results)), plan.results)
     with tempfile.TemporaryDirectory(prefix="kibitz-") as folder:
@@ -156,7 +156,7 @@ def points(r: AutoTwoResults) -> FigurePoints:
     plans = [x for _, search in sorted(r.searches.items()) for x in search["rounds"]]
     both = tuple((x["predicted"], x["achieved"]) for x in plans)
     alone = tuple((p, a) for x in plans for _, p, a in x["moves"])
-    return FigurePoints("gains-holdem-two", "Predicted and achieved gains, hold'em for two",
+    return FigurePoints("gains-holdem-two", "Predicted and achieved gains, two-player hold'em",
                         "predicted gain in exploitability, mbb/h", "achieved gain, mbb/h",
                         (PointGroup("plans", both), PointGroup("experts of plans, one by one", alone)))  # fmt: skip
 
@@ -181,5 +181,5 @@ def page(plan: PaperPlan, r: AutoTwoResults, claims: Sequence[Claim]) -> Page:
 
 
 PLAN, QUICK = PaperPlan(starts=3), PaperPlan(starts=1, quick=True)
-PART = Experiment("holdem-two", "hold'em for two", PLAN, QUICK, runs, gather, claims, page, START,
+PART = Experiment("holdem-two", "two-player hold'em", PLAN, QUICK, runs, gather, claims, page, START,
                   ignores=("until", "iterations"), instead="--results")  # fmt: skip

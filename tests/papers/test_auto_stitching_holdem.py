@@ -1,4 +1,4 @@
-"""Automatic stitching in hold'em for two: its stage on a small deck, stopped and resumed, and its page."""
+"""Automatic stitching in two-player hold'em: its stage on a small deck, stopped and resumed, and its page."""
 
 from __future__ import annotations
 
