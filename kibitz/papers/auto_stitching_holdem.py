@@ -135,20 +135,26 @@ def chosen(seed: int, rounds: int, *fields: Any) -> dict[str, Any]:
 
 
 def stages(setting: CourseSetting) -> Iterator[Stage]:
-    """One for each seed: the result first, then what it is compared with."""
+    """One for each seed: the result of one round beside what it is compared with, then that of further rounds."""
     of, rounds = arguments(setting), TINY_ROUNDS if is_tiny(setting) else ROUNDS
     last = {name: large.points(setting, name)[-1] for name in (BASE, ALL, large.CONDITIONAL)}
+
+    def searched(seed: int, k: int) -> tuple[Run, Run]:
+        return Run(SEARCH, search, [(seed, k, *of)]), Run(CHOSEN, chosen, [(seed, k, *of)])
+
+    def exactly(name: str, seed: int) -> Run:
+        return Run(WHOLE, whole, [(name, seed, last[name], *of)])
+
     for seed in large.SEEDS:
+        further = [run for k in range(2, rounds + 1) for run in searched(seed, k)]
         yield Stage(
             f"auto-two-{seed}", "automatic stitching from Base: exact exploitability beside Base and S=N",
             (
                 Run(POINT, point, [(BASE, seed, early_steps(setting), *of)]),
                 Run(TRAIN, train, [(BASE, seed, last[BASE], *of)]),
-                Run(SEARCH, search, [(seed, k, *of) for k in range(1, rounds + 1)]),
-                Run(CHOSEN, chosen, [(seed, rounds, *of)]),
+                *searched(seed, 1),
                 Run(TRAIN, train, [(large.CONDITIONAL, seed, last[large.CONDITIONAL], *of)]),
-                Run(WHOLE, whole, [(large.CONDITIONAL, seed, last[large.CONDITIONAL], *of),
-                                   (BASE, seed, last[BASE], *of), (ALL, seed, last[ALL], *of)]),
+                exactly(large.CONDITIONAL, seed), exactly(BASE, seed), *further, exactly(ALL, seed),
                 Run(EARLY, whole, [(BASE, seed, early_steps(setting), *of)]),
             ),
             seconds_of,
@@ -158,11 +164,11 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
 def seconds_of(run: Run, piece: int) -> float:
     """Of a step on one H200, about."""
     if run.name == SEARCH:
-        return FIRST_ROUND if not piece else NEXT_ROUND
+        return FIRST_ROUND if run.pieces[piece][1] == 1 else NEXT_ROUND
     if run.name in (CHOSEN, EARLY):
         return STITCHED
     if run.name == TRAIN:
-        return 85.0  # with the tables of its buckets
+        return 85.0 if run.pieces[piece][0] == BASE else 50.0  # with tables of buckets that are not there yet
     return large.seconds_of(run, piece)
 
 
