@@ -10,7 +10,8 @@ from starlette.requests import Request
 from kibitz.web.errors import Wrong
 from kibitz.web.library import Library
 from kibitz.web.spot_hands import SpotHand
-from kibitz.web.spots import WebSpot, WebSpots, node_data, range_data, runouts
+from kibitz.web.spot_nodes import range_data
+from kibitz.web.spots import WebSpot, WebSpots
 
 Message = dict[str, Any]
 Handler = Callable[[Request, Message], dict[str, Any]]
@@ -27,7 +28,7 @@ class SpotServer:
         return [
             ("POST", "/api/range", self.range),  # {"text": "TT+, AKs"}: weights of the 169 classes
             ("GET", "/api/spots", self.listed),  # of this session, and saved ones
-            ("POST", "/api/spots", self.open),  # {"board", "ranges", "pot", "stacks", "bets", ...}: solve it
+            ("POST", "/api/spots", self.open),  # {"kind": "two", "board", "ranges", "pot", ...}: solve it
             ("GET", "/api/spots/{spot}", self.spot),  # how far it is
             ("POST", "/api/spots/{spot}/stop", self.stop),  # end the solve, and keep what it has
             ("DELETE", "/api/spots/{spot}", self.close),
@@ -66,12 +67,12 @@ class SpotServer:
     def node(self, request: Request, message: Message) -> dict[str, Any]:
         spot = self._spot(request)
         with spot.lock:
-            return node_data(spot.at(line_of(request)))
+            return spot.question.node_data(spot.at(line_of(request)))
 
     def runouts(self, request: Request, message: Message) -> dict[str, Any]:
         spot = self._spot(request)
         with spot.lock:
-            return {"cards": runouts(spot.at(line_of(request)))}
+            return {"cards": spot.question.runouts(spot.at(line_of(request)))}
 
     def deal(self, request: Request, message: Message) -> dict[str, Any]:
         seat = message.get("seat")
@@ -79,7 +80,7 @@ class SpotServer:
             raise Wrong("seat must be 0, out of position, or 1, in position")
         spot = self._spot(request)
         with spot.lock:
-            spot.play = SpotHand.dealt(spot.solved(), seat, spot.play)
+            spot.play = SpotHand.dealt(spot.playable(), seat, spot.play)
             return spot.play.data()
 
     def hand(self, request: Request, message: Message) -> dict[str, Any]:
