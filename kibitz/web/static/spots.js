@@ -68,13 +68,13 @@ function progress(main, data) {
     top.replaceChildren(h("h1", {}, failed ? "Not solved" : now.state === "waiting" ? "Waiting for another spot" : "Solving"),
       now.board.length ? h("div", { class: "cardrow", "aria-label": "The board" }, cards(now.board)) : null,
       h("dl", { class: "facts" }, fact("iterations", last ? last[0].toLocaleString("en") : "0"),
-        now.target ? [fact("exploitability", last && last[2] !== null ? share(last[2]) : "not yet"), fact("target", share(now.until))] : [fact("now", now.phase || "waiting"), fact("training takes", `${small(now.seconds)} seconds`)],
+        now.target ? [fact("exploitability", last && last[2] !== null ? share(last[2]) : "not yet"), fact("target", share(now.until))] : [fact("now", now.phase || "starting"), fact("training takes", `${small(now.seconds)} seconds`)],
         now.estimate.sequences ? fact("size", `${now.estimate.sequences.toLocaleString("en")} sequences`) : fact("size", `${now.estimate.nodes.toLocaleString("en")} betting nodes`),
         now.estimate.bytes ? fact("memory", `about ${Math.ceil(now.estimate.bytes / 1e6).toLocaleString("en")} MB`) : null));
     stop.hidden = failed;
     if (failed) discard.textContent = "Back to the form";
     below.replaceChildren(failed ? h("p", { class: "panel problem" }, `${now.why}.`) : now.target && now.points.length ? h("section", { class: "panel convergence", "aria-label": "Convergence" }, chart([curve], "seconds", "Exploitability against seconds"))
-      : h("div", { class: "panel convergence" }, h("p", { class: "hint" }, now.target || !last ? "The first time, compiling takes up to a minute." : "How good the strategies are is measured after the training, on fresh deals or by counting all hands.")));
+      : h("div", { class: now.target ? "panel convergence" : "panel" }, h("p", { class: "hint" }, now.target || !last ? "The first time, compiling takes up to a minute." : "How good the strategies are is measured after the training, on fresh deals or by counting all hands.")));
   };
   const poll = async () => {
     try {
