@@ -24,7 +24,7 @@ from kibitz.poker.spots.estimates import check_size
 from kibitz.poker.spots.reading import spot as spot_of
 from kibitz.poker.spots.reading import written
 from kibitz.poker.spots.saved import load_spot
-from kibitz.poker.spots.solving import solve_spot
+from kibitz.poker.spots.solving import SpotProgress, solve_spot
 from kibitz.poker.spots.spot import PLAYERS, Spot, betting_of
 from kibitz.web.errors import Wrong
 from kibitz.web.spot_nodes import before_data, cards_to_come, runouts, three_data, two_data
@@ -51,11 +51,11 @@ class WebProgress:
 
 @dataclass(frozen=True)
 class WebWork:
-    """How long a solve may take, who hears of it, and who ends it."""
+    """How long a solve may take, and who hears of it: once the person wants no more of it, `say` returns True."""
 
     until: float
     seconds: float
-    say: Callable[[WebProgress], None]
+    say: Callable[[WebProgress], bool]
     stop: Callable[[], bool]
 
 
@@ -63,8 +63,9 @@ class SpotKind(Protocol):
     """A question that the page can ask."""
 
     kind: str
-    target: bool  # whether exploitability is known while it is solved, so that a target can end it
 
+    @property
+    def target(self) -> bool: ...  # whether exploitability is known while it is solved, so that a target can end it
     def title(self) -> str: ...
     def board(self) -> list[str]: ...
     def players(self) -> list[str]: ...
@@ -101,10 +102,10 @@ class TwoPlayers:
         return {"nodes": size.nodes, "sequences": size.sequences, "bytes": size.bytes, "seconds": size.seconds}
 
     def solve(self, work: WebWork) -> Any:
-        return solve_spot(
-            self.spot, until=work.until, seconds=work.seconds, stop=work.stop,
-            on_progress=lambda now: work.say(WebProgress("solving", now.iterations, now.exploitability)),
-        )  # fmt: skip
+        def say(now: SpotProgress) -> None:
+            work.say(WebProgress("solving", now.iterations, now.exploitability))
+
+        return solve_spot(self.spot, until=work.until, seconds=work.seconds, stop=work.stop, on_progress=say)
 
     def known(self, solution: Any) -> dict[str, Any]:
         return {"exploitability": solution.exploitability, "values": solution.values.tolist()}
@@ -142,7 +143,7 @@ class ThreePlayers:
 
     def solve(self, work: WebWork) -> Any:
         return solve_multiway(
-            self.question, seconds=work.seconds, stop=work.stop,
+            self.question, seconds=work.seconds,
             on_progress=lambda now: work.say(WebProgress(now.phase, now.iterations, None)),
         )  # fmt: skip
 
@@ -188,12 +189,12 @@ class BeforeFlop:
         return asdict(preflop_size(self.question))
 
     def solve(self, work: WebWork) -> Any:
-        def say(now: Any) -> None:
+        def say(now: Any) -> bool:
             done = "" if now.share is None else f" {100 * now.share:.0f}%"
-            work.say(WebProgress(f"{now.phase}{done}", now.iterations, now.exploitability))
+            return work.say(WebProgress(f"{now.phase}{done}", now.iterations, now.exploitability))
 
         until = work.until if self.question.is_exact else None
-        return solve_preflop(self.question, until=until, seconds=work.seconds, stop=work.stop, on_progress=say)
+        return solve_preflop(self.question, until=until, seconds=work.seconds, on_progress=say)
 
     def known(self, solution: Any) -> dict[str, Any]:
         errors = [0.0] * self.question.players if solution.trust is None else list(solution.trust.gain_errors)

@@ -170,9 +170,10 @@ class WebSpots:
                 return
             spot.state, began = "solving", time.perf_counter()
 
-            def say(now: WebProgress) -> None:
+            def say(now: WebProgress) -> bool:
                 spot.phase = now.phase
                 spot.points.append([float(now.iterations), time.perf_counter() - began, now.exploitability])
+                return spot.stop.is_set()
 
             try:
                 done = spot.question.solve(WebWork(spot.until, spot.seconds, say, spot.stop.is_set))

@@ -42,7 +42,7 @@ class PreflopProgress:
 def solve_preflop(
     question: Preflop, *, until: float | None = None, iterations: int | None = None, seconds: float | None = None,
     deals: int = DEALS, seeds: Sequence[int] = (0, 1), threads: int | None = None, device: str = "cpu",
-    on_progress: Callable[[PreflopProgress], None] | None = None, stop: Callable[[], bool] | None = None,
+    on_progress: Callable[[PreflopProgress], bool | None] | None = None,
 ) -> PreflopSolution:  # fmt: skip
     """Solve a question about play before the flop.
 
@@ -54,13 +54,13 @@ def solve_preflop(
     seeds       of random numbers, one or two: each is a run of training. The first is the answer; the second tells how
                 much chance is in it
     deals       on which the answer is measured, afterwards
-    Ctrl-C ends a phase, and so does `stop` once it says so; what there is is then measured and returned.
+    Ctrl-C ends a phase, and so does on_progress if it returns True; what there is is then measured and returned.
     """
-    say, over = on_progress or (lambda now: None), stop or (lambda: False)
+    say = on_progress or (lambda now: None)
     if question.is_exact:
         if question.deck != (13, 4):
             raise SolverError("a smaller deck has no table of equities: solve_classes takes one")
-        return solve_classes(question, whole_deck(), until, iterations, seconds, say, over)
+        return solve_classes(question, whole_deck(), until, iterations, seconds, say)
     if until is not None:
         raise SolverError("until is for two players without betting after the flop: give seconds or iterations, as "
                           "the distance from equilibrium is not known while the game is sampled")  # fmt: skip
@@ -68,14 +68,13 @@ def solve_preflop(
         raise SolverError(f"give one seed or two, not {len(seeds)}")
     if deals < 1:
         raise SolverError(f"deals should be 1 or more, not {deals}")
-    work = _Work(threads or cores(), device, min(deals, DEALS_OF_RESPONSE), say, over)
+    work = _Work(threads or cores(), device, min(deals, DEALS_OF_RESPONSE), say)
     return _sampled(question, iterations, seconds, deals, seeds, work)
 
 
 def solve_classes(
     question: Preflop, game: ClassGame, until: float | None = None, iterations: int | None = None,
-    seconds: float | None = None, on_progress: Callable[[PreflopProgress], None] = lambda now: None,
-    stop: Callable[[], bool] = lambda: False,
+    seconds: float | None = None, on_progress: Callable[[PreflopProgress], bool | None] = lambda now: None,
 ) -> PreflopSolution:  # fmt: skip
     """Two players without betting after the flop, by the chances of classes of hands against each other."""
     if until is None and iterations is None and seconds is None:
@@ -89,8 +88,7 @@ def solve_classes(
     with interruptible() as stopped:
 
         def look(done: int, gain: float) -> bool:
-            on_progress(PreflopProgress("solving", done, gain / CHIPS))
-            return stopped.is_set() or stop()
+            return bool(on_progress(PreflopProgress("solving", done, gain / CHIPS))) or stopped.is_set()
 
         measure = run(engine, None if until is None else until * CHIPS, iterations, seconds, look)
     won = [each / CHIPS for each in measure.actions]
@@ -106,8 +104,7 @@ class _Work:
     threads: int
     device: str
     deals: int  # that a responder plays
-    say: Callable[[PreflopProgress], None]
-    stop: Callable[[], bool]
+    say: Callable[[PreflopProgress], bool | None]
 
 
 def _sampled(
@@ -127,8 +124,9 @@ def _sampled(
 
             def on_block(done: int, number: int = number) -> bool:
                 phase = f"training, run {number + 1} of {len(seeds)}" if len(seeds) > 1 else "training"
-                work.say(PreflopProgress(phase, done, None))
-                return stopped.is_set() or (done > 0 and work.stop())
+                if work.say(PreflopProgress(phase, done, None)) and done:
+                    stopped.set()
+                return stopped.is_set() and (done > 0 or number > 0)
 
             share = None if seconds is None else seconds / len(seeds)
             effort = TrainingLimits(iterations, share, seed, work.threads, work.device, on_block)
@@ -147,7 +145,7 @@ def _sampled(
         measure = measured(fresh[0], strategies[0], deals, on_deals)
         again = [measured(fresh[1], strategies[1], max(BLOCKS, deals // 4), on_deals) for _ in trained[1:]]
         gains = sampled_gains(fresh[0], strategies[0], max(BLOCKS, deals // 2), on_deals)
-        bound = _bound(answer.agent, question, seconds, iterations, seeds[0], work, stopped.is_set() or work.stop())
+        bound = _bound(answer.agent, question, seconds, iterations, seeds[0], work, stopped.is_set())
     trust = Trust(
         measure.deals, answer.rows, len(trained),
         difference(nodes, strategies[0], strategies[1], measure.reach) if again else None,
