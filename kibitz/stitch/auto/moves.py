@@ -94,6 +94,10 @@ class SearchSetting(Protocol):
         """Of the game, for answers that are kept."""
 
     @property
+    def steps(self) -> str:
+        """What lengths count: iterations."""
+
+    @property
     def places(self) -> int: ...
 
     @property
@@ -102,6 +106,11 @@ class SearchSetting(Protocol):
     @property
     def large(self) -> bool:
         """Whether measuring takes long, so that fewer pairs of moves are measured."""
+
+    @property
+    def divides(self) -> bool:
+        """Whether moves are solved one after another, with all cores, and divide a length among them: the experts of a
+        plan then have one budget of training together."""
 
     @property
     def base_rows(self) -> int:
@@ -114,6 +123,9 @@ class SearchSetting(Protocol):
         """The judge, where none is named."""
 
     # Strategies
+
+    def begin(self, base: Any) -> Strategy:
+        """A base, a profile or a blueprint, as the setting keeps strategies."""
 
     def content(self, strategy: Strategy) -> bytes:
         """What answers that are kept depend on."""

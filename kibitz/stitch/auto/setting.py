@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ class Setting:
     rules: Any
     base: str
     solver: str = "cfr+"
+    steps: ClassVar[str] = "iterations"
     own: Mapping[str, Abstraction] = field(default_factory=dict)  # abstractions that have no name elsewhere
 
     def __post_init__(self) -> None:
@@ -66,6 +67,7 @@ class Setting:
     form: Any = field(init=False)
     seat: NDArray[np.int64] = field(init=False)  # [I]
     _views: dict[str, Abstraction] = field(init=False)
+    _lost: list[Floats] = field(init=False, default_factory=list)  # a strategy, and what is lost by infoset
 
     @property
     def spec(self) -> str:
@@ -106,6 +108,10 @@ class Setting:
         return bool(self.form.columns >= LARGE)
 
     @property
+    def divides(self) -> bool:
+        return False
+
+    @property
     def base_rows(self) -> int:
         return self.view(self.base).rows if self.has_tree else len(self.form.infosets.labels)
 
@@ -127,6 +133,9 @@ class Setting:
         return ExactJudge(self.form)
 
     # Strategies
+
+    def begin(self, base: Profile) -> Floats:
+        return base.probabilities
 
     def content(self, strategy: Floats) -> bytes:
         return np.ascontiguousarray(strategy, np.float64).tobytes()
@@ -154,7 +163,10 @@ class Setting:
     # Measures
 
     def losses(self, strategy: Floats) -> Floats:
-        return losses(self.form, strategy)
+        """Of the last strategy they are kept: a plan asks twice."""
+        if not self._lost or not np.array_equal(self._lost[0], strategy):
+            self._lost[:] = np.array(strategy), losses(self.form, strategy)
+        return self._lost[1]
 
     def tree_cuts(self, lost: Floats, most: int) -> list[Cut]:
         return prefixes(self.parts, lost, most)
