@@ -56,9 +56,9 @@ def test_three_players_are_solved_and_measured(site, three):
     assert three["players"] == ["OOP", "MID", "IP"] and three["exploitability"] is None and not three["target"]
     assert three["exact"] and "CFR need not converge" in three["knowledge"] and "Rake of 5%" in three["knowledge"]
     assert sum(three["values"]) < 90 and min(three["gains"]) > -1e-6
-    node = site.get(f"/api/spots/{three['id']}/node", line="check, bet 45").data
+    node = site.get(f"/api/spots/{three['id']}/node", line="check, check").data
     assert node["player"] == "IP" and node["seat"] == 2 and node["values"] is None and node["equities"] is None
-    assert [step["word"] for step in node["steps"]] == ["check", "bet 45"]
+    assert [step["word"] for step in node["steps"]] == ["check", "check"]
     assert [step["seat"] for step in node["steps"]] == [0, 1]
     assert [player["player"] for player in node["players"]] == ["OOP", "MID", "IP"]
     own = node["players"][2]
@@ -71,6 +71,7 @@ def test_three_players_are_solved_and_measured(site, three):
     assert sum(action["share"] for action in node["actions"]) == pytest.approx(1, abs=1e-6)
     after = site.get(f"/api/spots/{three['id']}/node", line="check, bet 45, fold").data
     assert [player["player"] for player in after["players"]] == ["OOP", "MID"]  # IP has folded
+    assert sum(action["share"] for action in after["actions"]) == pytest.approx(1)  # even if nobody ever comes there
     over = site.get(f"/api/spots/{three['id']}/node", line="check, check, check").data
     assert over["kind"] == "end" and over["actions"] == []
 

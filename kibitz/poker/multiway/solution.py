@@ -182,9 +182,12 @@ class MultiwayNode(LineNode):
 
     @property
     def frequencies(self) -> Floats:
-        """[actions]"""
+        """[actions]  where nobody ever comes, over the hands of the player to act as likely as they were at first."""
         reach = self.street.measure.reach
-        return np.asarray(reach[self.nodes.children[self.node]] / max(float(reach[self.node]), 1e-300))
+        if reach[self.node] > 0:
+            return np.asarray(reach[self.nodes.children[self.node]] / float(reach[self.node]))
+        weights = self.question.live[self.turn]
+        return np.asarray(self.strategy @ weights / weights.sum())
 
     @property
     def pot(self) -> float:
