@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 from kibitz.cards.deck import name
-from kibitz.core.errors import GameError
+from kibitz.core.errors import GameError, SolverError
+from kibitz.core.gpu import cupy_module, require
 from kibitz.poker.multiway.machine import size_of as multiway_size
 from kibitz.poker.multiway.question import Multiway, multiway
 from kibitz.poker.multiway.question import written as multiway_written
@@ -36,7 +38,7 @@ THREE_TEXTS = ("board", "bets", "raises", "max_raises")
 THREE_NUMBERS = ("pot", "stacks", "rake", "rake_cap", "dead", "force_allin", "chip")
 BEFORE_TEXTS = ("opens", "threebets", "fourbets", "postflop", "blinds", "bets", "raises", "max_raises")
 BEFORE_NUMBERS = ("stacks", "ante", "force_allin")
-OWN = ("kind", "ranges", "until", "seconds", "limps")  # fields of a request that are read apart
+OWN = ("kind", "ranges", "until", "seconds", "limps", "device")  # fields of a request that are read apart
 Message = dict[str, Any]
 
 
@@ -82,6 +84,7 @@ class TwoPlayers:
     """A flop, turn or river of two players."""
 
     spot: Spot
+    device: str = "cpu"
     kind = "two"
     target = True
 
@@ -98,14 +101,15 @@ class TwoPlayers:
         return written(self.spot)
 
     def size(self) -> dict[str, Any]:
-        size = check_size(self.spot, betting_of(self.spot))
+        size = check_size(self.spot, betting_of(self.spot), device=self.device)
         return {"nodes": size.nodes, "sequences": size.sequences, "bytes": size.bytes, "seconds": size.seconds}
 
     def solve(self, work: WebWork) -> Any:
         def say(now: SpotProgress) -> None:
             work.say(WebProgress("solving", now.iterations, now.exploitability))
 
-        return solve_spot(self.spot, until=work.until, seconds=work.seconds, stop=work.stop, on_progress=say)
+        return solve_spot(self.spot, until=work.until, seconds=work.seconds, device=self.device, stop=work.stop,
+                          on_progress=say)  # fmt: skip
 
     def known(self, solution: Any) -> dict[str, Any]:
         return {"exploitability": solution.exploitability, "values": solution.values.tolist()}
@@ -210,6 +214,16 @@ class BeforeFlop:
         raise GameError("no card comes here")
 
 
+@lru_cache(1)
+def has_gpu() -> bool:
+    """Whether spots of two players can be solved on a GPU here."""
+    try:
+        cupy_module()
+    except SolverError:
+        return False
+    return True
+
+
 # Saved ones
 
 
@@ -231,8 +245,12 @@ def opened(kind: str, path: Any) -> tuple[SpotKind, Any]:
 def asked(message: Message) -> SpotKind:
     """A question from the fields of a request. Their types are checked here; what they say, where texts are read."""
     kind = message.get("kind", "two")
+    device = message.get("device", "cpu")
+    if not isinstance(device, str) or (device != "cpu" and kind != "two"):
+        raise Wrong("device must be cpu; or gpu, for a spot of two players")
+    require(device)
     if kind == "two":
-        return TwoPlayers(spot_of(ranges=_ranges(message, 2), **_fields(message, TEXTS, NUMBERS, _SPOT)))
+        return TwoPlayers(spot_of(ranges=_ranges(message, 2), **_fields(message, TEXTS, NUMBERS, _SPOT)), device)
     if kind == "three":
         return ThreePlayers(multiway(ranges=_ranges(message, 3), **_fields(message, THREE_TEXTS, THREE_NUMBERS, _SPOT)))
     if kind == "preflop":

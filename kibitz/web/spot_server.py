@@ -10,6 +10,7 @@ from starlette.requests import Request
 from kibitz.web.errors import Wrong
 from kibitz.web.library import Library
 from kibitz.web.spot_hands import SpotHand
+from kibitz.web.spot_kinds import has_gpu
 from kibitz.web.spot_nodes import range_data
 from kibitz.web.spots import WebSpot, WebSpots
 
@@ -49,7 +50,7 @@ class SpotServer:
         return range_data(text)
 
     def listed(self, request: Request, message: Message) -> dict[str, Any]:
-        return {"spots": self.spots.lines(), "saved": self.spots.saved()}
+        return {"spots": self.spots.lines(), "saved": self.spots.saved(), "gpu": has_gpu()}
 
     def open(self, request: Request, message: Message) -> dict[str, Any]:
         return self.spots.open(message).data()

@@ -157,3 +157,16 @@ def test_before_the_flop(visit):
     page.locator("h1", has_text="OOP to act").wait_for()
     visit.wrong = [each for each in visit.wrong if "400" not in each]  # the size without a unit
     visit.check()
+
+
+def test_a_gpu_is_offered_where_there_is_one(visit):
+    page = visit.page
+    offered = {"gpu": False}
+    page.route("**/api/spots", lambda route: route.fulfill(json={"spots": [], "saved": [], **offered}))
+    for gpu in (False, True):
+        offered["gpu"] = gpu
+        visit.go("/spots")
+        page.locator("details summary", has_text="More").click()
+        page.locator('input[name="seconds"]').wait_for()
+        assert page.locator('select[name="device"]').count() == int(gpu)
+    visit.check()

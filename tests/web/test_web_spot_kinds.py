@@ -167,3 +167,39 @@ def test_saved_ones_are_opened(tmp_path, push):
         data = site.get(f"/api/spots/{listed['push']['id']}").data
         assert data["state"] == "solved" and data["values"] == pytest.approx(before.values.tolist())
         assert site.get(f"/api/spots/{listed['bad']['id']}").status == 400
+
+
+def test_a_gpu_is_offered_where_there_is_one(site, monkeypatch):
+    from kibitz.core.errors import SolverError
+    from kibitz.web import spot_kinds
+
+    two = {"board": "Qs Jh 2h 5c 5d", "ranges": ["AA, QJs", "KK, AQ"], "pot": 100, "stacks": 200, "until": 0.01}
+    used = []
+
+    def without():
+        raise SolverError("device gpu needs CuPy")
+
+    monkeypatch.setattr(spot_kinds, "cupy_module", without)
+    spot_kinds.has_gpu.cache_clear()
+    assert site.get("/api/spots").data["gpu"] is False
+    monkeypatch.setattr(spot_kinds, "require", lambda device: without() if device == "gpu" else None)
+    answer = site.post("/api/spots", {**two, "device": "gpu"})
+    assert answer.status == 400 and "needs CuPy" in answer.data["error"]
+
+    monkeypatch.setattr(spot_kinds, "cupy_module", lambda: None)
+    monkeypatch.setattr(spot_kinds, "require", lambda device: used.append(device))
+    check, solve = spot_kinds.check_size, spot_kinds.solve_spot
+    monkeypatch.setattr(spot_kinds, "check_size", lambda *args, device: used.append(device) or check(*args))
+
+    def solving(*args, device, **more):
+        used.append(device)
+        return solve(*args, **more)  # on cores
+
+    monkeypatch.setattr(spot_kinds, "solve_spot", solving)
+    spot_kinds.has_gpu.cache_clear()
+    assert site.get("/api/spots").data["gpu"] is True
+    solved(site, {**two, "device": "gpu"})
+    assert used == ["gpu"] * 3
+    spot_kinds.has_gpu.cache_clear()
+    for wrong in ({**RIVER, "device": "gpu"}, {**PUSH, "device": "gpu"}, {**two, "device": 3}):
+        assert site.post("/api/spots", wrong).status == 400

@@ -118,7 +118,7 @@ function boardPicker(text, onchange) {
 }
 
 async function form(main) {
-  const { spots: before, saved } = await api("spots");
+  const { spots: before, saved, gpu } = await api("spots");
   if (location.pathname !== "/spots") return leave;
   const mine = kind;
   const set = (name, value) => { asked[mine] = { ...asked[mine], [name]: value }; };
@@ -139,7 +139,7 @@ async function form(main) {
       fault.replaceChildren(h("div", { class: "panel problem", role: "alert" }, h("p", {}, error.message), error.carets ? h("pre", { class: "carets" }, error.carets) : null));
       button.disabled = false;
     }
-  } }, mine === "preflop" ? beforeFields(field, set) : spotFields(mine, field, set, range), fault, h("p", {}, button));
+  } }, mine === "preflop" ? beforeFields(field, set) : spotFields(mine, field, set, range, gpu), fault, h("p", {}, button));
   const tab = (name) => h("button", { class: "tab", type: "button", "data-key": `kind${name}`, "aria-pressed": String(name === mine), onclick: () => { kind = name; form(main).then(() => main.querySelector(`[data-key="kind${name}"]`)?.focus()); } }, KINDS[name]);
   const link = (each, text, hint) => h("li", {}, h("a", { href: `/spots/${encodeURIComponent(each.id)}`, "data-link": true }, text), h("span", { class: "hint" }, hint));
   const good = (each) => (each.exploitability === null ? "" : each.kind === "preflop" ? `, ${small(each.exploitability)} big blinds` : `, ${small(100 * each.exploitability)}% of the pot`);
@@ -152,15 +152,16 @@ async function form(main) {
 }
 
 // A board, ranges and sizes of two players or three
-function spotFields(mine, field, set, range) {
+function spotFields(mine, field, set, range, gpu) {
   const two = mine === "two";
+  const device = h("select", { name: "device", onchange: (event) => set("device", event.target.value) }, h("option", { value: "cpu", selected: asked[mine].device !== "gpu" }, "CPU"), h("option", { value: "gpu", selected: asked[mine].device === "gpu" }, "GPU"));
   const labels = two ? ["Out of position (OOP)", "In position (IP)"] : ["First to act (OOP)", "Second (MID)", "Last (IP)"];
   return [h("section", { class: "panel" }, boardPicker(asked[mine].board, (board) => set("board", board)),
     h("div", { class: "fields" }, field("pot", "Pot", "chips in the middle", { inputMode: "decimal" }), field("stacks", "Stacks", two ? "chips behind, such as 400" : "one number, or three in the order of acting"), field("bets", "Bets", two ? "33%, 75%, allin; river: 125%; turn IP: e" : "50%, allin; river: 75%: the same for all"), field("raises", "Raises", two ? "60%, 2.5x, allin" : "60%, allin"))),
   h("section", { class: "panel ranges" }, h("div", { class: "rangerow" }, labels.map((label, seat) => range(seat, label)))),
   h("details", { class: "panel" }, h("summary", {}, two ? "More: rake, prizes, when to stop" : "More: rake, when to stop"), h("div", { class: "fields" }, field("rake", "Rake", "share of the pot, such as 5%"),
     two ? [field("prizes", "Prizes", "of a tournament: 50, 30, 20"), field("others", "Other stacks", "of the tournament: 1500, 800"), field("until", "Target", "exploitability, percent of the pot")] : [field("rake_cap", "Most rake", "chips"), field("max_raises", "Most raises", "bets and raises on a street: 2")],
-    field("seconds", "Seconds", two ? "at most" : "of training")))];
+    field("seconds", "Seconds", two ? "at most" : "of training"), two && gpu ? h("label", { class: "field" }, h("span", {}, "Device"), device, h("span", { class: "hint" }, "a GPU is faster on large flops")) : null))];
 }
 
 // Stacks and sizes before the flop
