@@ -10,7 +10,7 @@ stages:
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -234,13 +234,12 @@ def tables_of(names: tuple[str, ...], new: str) -> list[tuple[str, ...]]:
 def runs_of(setting: AutoThreeSetting) -> list[Run]:
     """The steps of one seed. What is compared with S=N comes first, if time is short."""
     of = arguments(setting)
-    first, numbers = (BASE, ALL, AUTO, LONGER), {}
+    first = (BASE, ALL, AUTO, LONGER)
     tables = [*tables_of(first, ALL), *tables_of((*first, EACH), EACH)]
     copies = [(AUTO, ALL, ALL), (LONGER, ALL, ALL), *((name, BASE, BASE) for name in (ALL, AUTO, LONGER, EACH))]
-    for each in (*tables, *copies):
-        numbers[each] = len(numbers)
+    numbers = {each: number for number, each in enumerate([*tables, *copies])}
 
-    def among(some: list[tuple[str, ...]], later: bool) -> list[tuple[Any, ...]]:
+    def among(some: Sequence[tuple[str, ...]], later: bool) -> list[tuple[Any, ...]]:
         return [(each, numbers[each], *of) for each in some if (EACH in each) == later]
 
     late = f" with {EACH}"

@@ -15,6 +15,7 @@ from kibitz.papers.claims import OURS, RUN, START, Claim, Comparison, measured
 from kibitz.papers.course_results import over_seeds
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.runs import Answers, Run
+from kibitz.poker.blueprints.rows import PARTS
 from kibitz.report.figures import FigurePoints, PointGroup, Sheet, Spread
 
 ENOUGH = 0.8  # of a predicted gain
@@ -120,7 +121,7 @@ def sizes(r: list[SeedResults]) -> Sheet:
     rows = [(BASE, whole["buckets"], f"{whole['infosets']:,}", f"{whole['iterations']:,}",
              f"{whole['decisions'] / whole['infosets']:.0f}")]  # fmt: skip
     for name in (ALL, EACH):
-        for part in three.PARTS:
+        for part in PARTS:
             same = [each for each in first.experts if each["name"] == name and each["part"] == part]
             rows.append((f"{name}: {part}" + f" ({len(same)} experts)" * (len(same) > 1), same[0]["buckets"],
                          f"{same[0]['infosets']:,}", f"{same[0]['iterations']:,}",

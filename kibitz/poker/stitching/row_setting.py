@@ -182,7 +182,7 @@ class RowSetting:
                    for k in range(lengths)]  # fmt: skip
         return MoveRun(answers, seconds), saved.meta
 
-    def profile(self, strategy: Blueprint, **meta: Any) -> Blueprint:
+    def profile(self, strategy: Blueprint, /, **meta: Any) -> Blueprint:
         return strategy
 
     # Measures
