@@ -66,7 +66,12 @@ def stitch_auto(
     seconds: Annotated[
         float | None, number("--seconds", "S", "A blueprint as --base: training of all experts of a plan together.")
     ] = None,
-    device: Annotated[str, option("--device", "DEVICE", "A blueprint as --base: cpu or gpu.")] = "cpu",
+    device: Annotated[
+        str, option("--device", "DEVICE", "A blueprint, or a profile in buckets of hold'em as --base: cpu or gpu.")
+    ] = "cpu",
+    flops: Annotated[
+        int, number("--flops", "N", "Hold'em in buckets: choose by every N-th flop. The result is measured on all.")
+    ] = 16,
     pilot: Annotated[
         int | None,
         number("--pilot", "N", "Iterations of the first short run; the second has 4 times as many. Default: 25."),
@@ -103,6 +108,10 @@ def stitch_auto(
     responder then shows where the strategy loses. All experts of a plan divide --seconds, short runs take a third of it
     more, and --inside names buckets, or finest/8: an eighth of the infosets of the finest that fit --max-infosets.
 
+    Two-player hold'em that is too large for all hands is stitched in buckets: --base is a profile of `kibitz solve
+    --abstraction 'percentile(8)'`, and experts are solved over all boards by --solver dcfr+. Of each part the finest
+    list of --inside that fits is tried. Short runs are compared on every fourth of the flops of --flops.
+
     --plot draws the first plan: the betting tree with the loss, the reach and the infosets of each part.
 
     \b
@@ -114,6 +123,9 @@ def stitch_auto(
           --rounds 1 --plot plan.png
       kibitz stitch auto leduc --base JQ.K --max-infosets 226 --rounds 1 \\
           --judge matches --deals 5000
+      kibitz stitch auto 'poker(file=holdem.limit.2p, ranks=4, suits=3)' \\
+          --base 'percentile(2)' --max-infosets 40k --inside 'percentile(3)' \\
+          --seats all --solver dcfr+ --iterations 20 --pilot 5 --cuts 2 --plan
       kibitz train 'poker(file=holdem.limit.3p, ranks=4, raises=1)' \\
           --max-infosets 5k --seconds 1 --out base.blueprint
       kibitz stitch auto 'poker(file=holdem.limit.3p, ranks=4, raises=1)' \\
@@ -149,6 +161,7 @@ def stitch_auto(
             tuple(name.strip() for name in (inside or "").split(";") if name.strip()),
             tuple(name.strip() for name in seats.split(",")), solver, iterations or 1000,
             pilot or max(1, (iterations or 1000) // 12 if trained else 25), cuts, seconds=seconds, device=device,
+            flops=flops,
         )  # fmt: skip
         watch.phase(f"building the game {game}, and solving the base" if start is base else f"building the game {game}")
         with told_by_line(game):
@@ -192,7 +205,7 @@ def _by_option() -> Iterator[None]:
     try:
         yield
     except KibitzError as error:
-        sentence = re.sub(r"(?<![\w(,-])(seats|memory|rounds|iterations|pilot|cuts|deals)=", r"--\1 ", str(error))
+        sentence = re.sub(r"(?<![\w(,-])(seats|memory|rounds|iterations|pilot|cuts|deals|flops)=", r"--\1 ", str(error))
         raise type(error)(sentence) from None
 
 
@@ -234,8 +247,13 @@ def _print_result(result: Auto, game: str, saved: Path | None, players: int) -> 
 
     rows = []
     if result.loss is not None:
-        rows.append(("exploitability", f"{gap(result.loss[0])} -> {gap(result.loss[1])}"))
-    if (won := result.facts.get("reported")) is not None:
+        every = result.facts.get("every", 1)
+        on = f" on one of {every} flops, by which it was chosen" if every > 1 else ""
+        rows.append(("exploitability", f"{gap(result.loss[0])} -> {gap(result.loss[1])}{on}"))
+    won = result.facts.get("reported")
+    if won is not None and "flops" in won:
+        rows.append(("reported", f"{gap(won['base'])} -> {gap(won['exploitability'])} on {won['flops']} flops"))
+    elif won is not None:
         low, high = won["interval"]
         rows.append(("winnings", f"{won['mean']:+.4f} per hand from the base (95%: {low:+.4f} to {high:+.4f})"))
     rows.append(("size", f"{result.infosets:,} infosets in the largest computation"))

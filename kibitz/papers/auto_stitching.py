@@ -5,7 +5,6 @@ The plan is docs/plans/auto_stitching.md, which was committed before the runs; t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,12 +12,13 @@ from typing import Any
 
 from kibitz.papers import auto_stitching_rhode_page, auto_stitching_three_page
 from kibitz.papers import auto_stitching_runs as leduc
+from kibitz.papers import auto_stitching_sheets as sheets
 from kibitz.papers.auto_stitching_runs import HAND, OF_BASE
 from kibitz.papers.claims import OURS, START, Claim, Comparison, sign_test
 from kibitz.papers.experiment import Experiment, Page, PaperPlan, of_parts
 from kibitz.papers.gibson2011_runs import BASE
 from kibitz.papers.runs import Answers, Run
-from kibitz.report.figures import FigurePoints, PointGroup, Scatter, Sheet, Spread, dot
+from kibitz.report.figures import FigurePoints, Scatter, Sheet, Spread, dot
 
 TITLE = "Automatic stitching against hand-made partitions"
 SOURCE = OURS
@@ -133,28 +133,15 @@ def losing_sheet(r: AutoResults) -> Sheet:
 
 
 def search_sheet(r: AutoResults) -> Sheet:
-    rows, often = [], []
-    for limit in r.searches[0]:
-        facts = [searches[limit] for searches in r.searches]
-        rounds = Spread(tuple(float(len(f["rounds"])) for f in facts))
-        pilots = Spread(tuple(float(sum(x["pilots"] for x in f["rounds"])) for f in facts))
-        seconds = Spread(tuple(f["seconds"] for f in facts))
-        kept = Counter(name for f in facts for x in f["rounds"] for name in x["kept"])
-        most = ", ".join(f"{name} ({count})" for name, count in kept.most_common(3))
-        rows.append((f"{limit} infosets", rounds.text(), pilots.text(0), seconds.text(0)))
-        often.append(f"with {limit} infosets {most}")
-    return Sheet(f"What the searches did, {WORDS[r.players]}", ("memory", "rounds", "experts tried", "seconds"), rows,
-                 f"Kept most often, with the number of times: {'; '.join(often)}. The seconds are those of searches "
-                 "side by side.")  # fmt: skip
+    searches = {f"{limit} infosets": [of[limit] for of in r.searches] for limit in r.searches[0]}
+    return sheets.search_sheet(f"What the searches did, {WORDS[r.players]}", "memory", searches,
+                               "The seconds are those of searches side by side.")  # fmt: skip
 
 
 def points(r: AutoResults) -> FigurePoints:
-    plans = [x for searches in r.searches for f in searches.values() for x in f["rounds"]]
-    both = tuple((1000.0 * x["predicted"], 1000.0 * x["achieved"]) for x in plans)
-    alone = tuple((1000.0 * p, 1000.0 * a) for x in plans for _, p, a in x["moves"])
-    return FigurePoints(f"gains-{r.players}", f"Predicted and achieved gains, {WORDS[r.players]}",
-                  "predicted gain in exploitability, milli-antes", "achieved gain, milli-antes",
-                  (PointGroup("plans", both), PointGroup("experts of plans, one by one", alone)))  # fmt: skip
+    searches = [search for of in r.searches for search in of.values()]
+    title = f"Predicted and achieved gains, {WORDS[r.players]}"
+    return sheets.gains(f"gains-{r.players}", title, "milli-antes", searches, 1000.0)
 
 
 def accuracy(r: AutoResults) -> str:

@@ -6,6 +6,7 @@ size is solved from a random initialisation; partitions by hand and the search (
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from kibitz.games import game
@@ -35,6 +36,9 @@ BY_HAND = {  # parts by the first actions
     ROUNDS: ("prefix(cc)", "prefix(crc)", "prefix(crrc)", "prefix(crrrc)", "prefix(rc)", "prefix(rrc)", "prefix(rrrc)"),
 }
 ITERATIONS = {"base": 400, "expert": 200, "pilot": 20}
+QUICK_ITERATIONS = {"base": 30, "expert": 20, "pilot": 4}
+AUTO, AUTO_BEFORE, VERSION = "automatic", "automatic, version 1", 2  # of the search: 1 did not grow its plans
+BOTH_VERSIONS = ("percentile(6)",)  # where version 1 lost
 LINES = 2  # rounds of a search
 CUTS = 8
 shared_form = shared(lambda name: poker_form(game(name)))
@@ -62,7 +66,7 @@ def one_size(name: str, source: str, quick: bool, seed: int) -> dict[str, Any]:
     ladder: tuple[str, ...] = LADDER
     rounds, cuts = LINES, CUTS
     if quick:
-        iterations, ladder, rounds, cuts = {"base": 30, "expert": 20, "pilot": 4}, QUICK_LADDER, 1, 3
+        iterations, ladder, rounds, cuts = QUICK_ITERATIONS, QUICK_LADDER, 1, 3
     base = solve_through(form, SOLVER, abstraction=source, iterations=iterations["base"], start="random", seed=seed)
     setting, judge = BucketSetting(form, source, SOLVER), ExactJudge(form)
     limits = Limits(infosets=setting.base_rows, rounds=rounds)
@@ -79,10 +83,14 @@ def one_size(name: str, source: str, quick: bool, seed: int) -> dict[str, Any]:
                     pilot=iterations["pilot"], cuts=cuts)  # fmt: skip
     auto = StitchSearch(setting, limits, effort, judge, seed).run(base.probabilities)
     assert auto.loss is not None
-    exploitability["automatic"] = auto.loss[1]
+    exploitability[AUTO] = auto.loss[1]
+    if source in BOTH_VERSIONS:
+        before = StitchSearch(setting, limits, replace(effort, grow=False), judge, seed).run(base.probabilities)
+        assert before.loss is not None
+        exploitability[AUTO_BEFORE] = before.loss[1]
     infosets, memory = memory_of(name, source)
     return {"infosets": infosets, "bytes": memory, "exploitability": exploitability, "experts": experts,
-            "search": search_data(auto)}  # fmt: skip
+            "search": search_data(auto), "version": VERSION}  # fmt: skip
 
 
 def hand_made(setting: BucketSetting, part: str, ladder: tuple[str, ...], limits: Limits) -> Move | None:

@@ -5,12 +5,14 @@ The plan is docs/plans/auto_stitching.md, which was committed before the runs; t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from kibitz.papers import auto_stitching_rhode as rhode
+from kibitz.papers import auto_stitching_sheets as sheets
+from kibitz.papers import auto_stitching_why as why
+from kibitz.papers import auto_stitching_why_page as why_page
 from kibitz.papers.auto_stitching_runs import FIRST_SEED
 from kibitz.papers.claims import OURS, START, Claim, Comparison, sign_test
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
@@ -20,7 +22,6 @@ from kibitz.report.figures import (
     FigurePanel,
     FigurePoints,
     Line,
-    PointGroup,
     Scatter,
     Sheet,
     Spread,
@@ -28,7 +29,8 @@ from kibitz.report.figures import (
 )
 
 SINGLES, SIZES = "rhode island: single abstractions", "rhode island"
-AUTO, SINGLE = "automatic", "single"
+WHY = "rhode island: why it loses"
+AUTO, SINGLE = rhode.AUTO, "single"
 ENOUGH = 0.8  # of a predicted gain
 LIMITS = "Limits of the comparison"
 DEPARTS = (
@@ -47,9 +49,22 @@ class RhodeResults:
     sources: tuple[str, ...]  # of the ladder
     bases: tuple[str, ...]
     seeds: dict[str, list[dict[str, Any]]]  # by base, of each seed
+    why: list[dict[str, Any]]  # of each seed: change of a search -> what came of it
 
     def exploit(self, base: str, name: str) -> Spread:
         return Spread(tuple(each["exploitability"][name] for each in self.seeds[base]))
+
+    def names(self, base: str) -> list[str]:
+        """Strategies of a size: version 1 of the search only where it was run, too."""
+        known = self.seeds[base][0]["exploitability"]
+        return [name for name in (SINGLE, *rhode.BY_HAND, rhode.AUTO_BEFORE, AUTO) if name in known]
+
+    def versions(self) -> dict[int, list[str]]:
+        """Of the search: the sizes whose rows it made."""
+        result: dict[int, list[str]] = {}
+        for base in self.bases:
+            result.setdefault(int(self.seeds[base][0]["version"]), []).append(f"{self.megabytes(base):.1f} MB")
+        return result
 
     def infosets(self, base: str) -> int:
         return int(self.seeds[base][0]["infosets"])
@@ -77,14 +92,17 @@ def runs(plan: PaperPlan) -> list[Run]:
     iterations = 30 if plan.quick else rhode.ITERATIONS["base"]
     singles = [(name, source, iterations, FIRST_SEED) for source in reversed(ladder)]
     pieces = [(name, base, plan.quick, FIRST_SEED + seed) for base in reversed(bases) for seed in plan.seeds]
-    return [Run(SIZES, rhode.one_size, pieces, "cores"), Run(SINGLES, rhode.single, singles, "cores")]
+    losing = bases[0] if plan.quick else why.SIZE
+    causes = [(name, losing, plan.quick, FIRST_SEED + seed) for seed in plan.seeds[: why.SEEDS]]
+    return [Run(SIZES, rhode.one_size, pieces, "cores"), Run(SINGLES, rhode.single, singles, "cores"),
+            Run(WHY, why.one_seed, causes, "cores")]  # fmt: skip
 
 
 def gather(plan: PaperPlan, answers: Answers) -> RhodeResults:
     _, bases, ladder = of_plan(plan)
     count, every = plan.starts, answers[SIZES]
     seeds = {base: every[k * count : (k + 1) * count] for k, base in enumerate(reversed(bases))}
-    return RhodeResults(answers[SINGLES], tuple(reversed(ladder)), bases, seeds)
+    return RhodeResults(answers[SINGLES], tuple(reversed(ladder)), bases, seeds, answers[WHY])
 
 
 def claims(r: RhodeResults) -> Iterator[Claim]:
@@ -108,7 +126,7 @@ def sheet(r: RhodeResults) -> Sheet:
     rows = []
     for base in r.bases:
         auto = r.exploit(base, AUTO)
-        for name in (SINGLE, *rhode.BY_HAND, AUTO):
+        for name in r.names(base):
             theirs = r.exploit(base, name)
             p = sign_test([a - b for a, b in zip(auto.values, theirs.values, strict=True)])
             rows.append((f"{r.megabytes(base):.1f}", f"{r.infosets(base):,}", name, theirs.text(3),
@@ -117,8 +135,14 @@ def sheet(r: RhodeResults) -> Sheet:
         "Rhode Island hold'em, exploitability in chips per hand by memory",
         ("MB", "infosets", "strategy", "exploitability", "sign test", "MB of a single abstraction"), rows,
         "MB and infosets: of the largest computation. Means ± standard deviations over seeds. Last column: memory of "
-        "the smallest single abstraction of the ladder that is no more exploitable than automatic stitching.",
+        "the smallest single abstraction of the ladder that is no more exploitable than automatic stitching. "
+        f"{versions_text(r)}",
     )  # fmt: skip
+
+
+def versions_text(r: RhodeResults) -> str:
+    made = [f"of {' and '.join(sizes)} by version {version}" for version, sizes in sorted(r.versions().items())]
+    return f"Rows of automatic stitching were made {', '.join(made)} of the search; version 2 grows its plans."
 
 
 def ladder_sheet(r: RhodeResults) -> Sheet:
@@ -132,19 +156,8 @@ def ladder_sheet(r: RhodeResults) -> Sheet:
 
 
 def search_sheet(r: RhodeResults) -> Sheet:
-    rows, often = [], []
-    for base in r.bases:
-        facts = [each["search"] for each in r.seeds[base]]
-        kept = Counter(name for f in facts for x in f["rounds"] for name in x["kept"])
-        rows.append((
-            f"{r.megabytes(base):.1f}", Spread(tuple(float(len(f["rounds"])) for f in facts)).text(),
-            Spread(tuple(float(sum(x["pilots"] for x in f["rounds"])) for f in facts)).text(0),
-            Spread(tuple(f["seconds"] for f in facts)).text(0),
-        ))  # fmt: skip
-        most = ", ".join(f"{name} ({count})" for name, count in kept.most_common(3))
-        often.append(f"with {r.megabytes(base):.1f} MB {most}")
-    return Sheet("What the searches did", ("MB", "rounds", "experts tried", "seconds"), rows,
-                 f"Kept most often, with the number of times: {'; '.join(often)}.")  # fmt: skip
+    searches = {f"{r.megabytes(base):.1f} MB": [each["search"] for each in r.seeds[base]] for base in r.bases}
+    return sheets.search_sheet("What the searches did", "memory", searches)
 
 
 def losing_sheet(r: RhodeResults) -> Sheet:
@@ -163,8 +176,7 @@ def losing_sheet(r: RhodeResults) -> Sheet:
     return Sheet(
         "Where automatic stitching loses",
         ("MB", "against", "more exploitable", "experts by hand", "experts kept", "gain of its last round"), rows,
-        "Experts kept: in all rounds of a search; its last round was the last that the plan allows. Gains in chips: "
-        "where the last round still gained much, more rounds would likely have gained more.",
+        "Experts kept: in all rounds of a search; its last round was the last that the plan allows. Gains in chips.",
     )  # fmt: skip
 
 
@@ -184,24 +196,21 @@ def memory_curves(r: RhodeResults) -> Curves:
 
 
 def points(r: RhodeResults) -> FigurePoints:
-    plans = [x for base in r.bases for each in r.seeds[base] for x in each["search"]["rounds"]]
-    both = tuple((x["predicted"], x["achieved"]) for x in plans)
-    alone = tuple((p, a) for x in plans for _, p, a in x["moves"])
-    return FigurePoints("gains-rhode-island", "Predicted and achieved gains, Rhode Island",
-                        "predicted gain in exploitability, chips", "achieved gain, chips",
-                        (PointGroup("plans", both), PointGroup("experts of plans, one by one", alone)))  # fmt: skip
+    searches = [each["search"] for base in r.bases for each in r.seeds[base]]
+    return sheets.gains("gains-rhode-island", "Predicted and achieved gains, Rhode Island", "chips", searches)
 
 
 def page(plan: PaperPlan, r: RhodeResults, claims: Sequence[Claim]) -> Page:
     dots = [dot(name, f"{r.megabytes(base):.1f} MB", r.infosets(base), r.exploit(base, name), None, name == AUTO)
-            for base in r.bases for name in (SINGLE, *rhode.BY_HAND, AUTO)]  # fmt: skip
+            for base in r.bases for name in r.names(base)]  # fmt: skip
     return Page(
         about="A search chooses where experts go in Rhode Island hold'em, and their buckets. It is compared with a "
         "single abstraction of the same memory, which it starts from, and with parts that were chosen by hand: each "
         "has the finest buckets that fit. Exploitability is exact, in the game with all hands, over "
         f"{plan.starts} random initialisations, as fixed in docs/plans/auto_stitching.md; seed s here is seed "
         f"{FIRST_SEED} + s there.",
-        departs=DEPARTS, limits=LIMITS, sheets=(sheet(r), losing_sheet(r), ladder_sheet(r), search_sheet(r)),
+        departs=DEPARTS, limits=LIMITS, notes=why_page.notes(r.why),
+        sheets=(sheet(r), losing_sheet(r), *why_page.sheets_of(r.why), ladder_sheet(r), search_sheet(r)),
         pictures=(
             memory_curves(r),
             Scatter("exploitability-rhode-island", "Rhode Island: exploitability at three sizes",
@@ -212,9 +221,10 @@ def page(plan: PaperPlan, r: RhodeResults, claims: Sequence[Claim]) -> Page:
             "unit": "chips", "singles": dict(zip(r.sources, r.singles, strict=True)),
             "sizes": {base: {"infosets": r.infosets(base), "megabytes": r.megabytes(base),
                              "exploitability": {name: r.exploit(base, name).data()
-                                                for name in (SINGLE, *rhode.BY_HAND, AUTO)},
-                             "experts": r.seeds[base][0]["experts"],
+                                                for name in r.names(base)},
+                             "version": r.seeds[base][0]["version"], "experts": r.seeds[base][0]["experts"],
                              "searches": [each["search"] for each in r.seeds[base]]} for base in r.bases},
+            "why": r.why,
         },
     )  # fmt: skip
 

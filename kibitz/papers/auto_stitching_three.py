@@ -236,7 +236,8 @@ def runs_of(setting: AutoThreeSetting) -> list[Run]:
     of = arguments(setting)
     first = (BASE, ALL, AUTO, LONGER)
     tables = [*tables_of(first, ALL), *tables_of((*first, EACH), EACH)]
-    copies = [(AUTO, ALL, ALL), (LONGER, ALL, ALL), *((name, BASE, BASE) for name in (ALL, AUTO, LONGER, EACH))]
+    copies: list[tuple[str, ...]] = [(AUTO, ALL, ALL), (LONGER, ALL, ALL)]
+    copies += [(name, BASE, BASE) for name in (ALL, AUTO, LONGER, EACH)]
     numbers = {each: number for number, each in enumerate([*tables, *copies])}
 
     def among(some: Sequence[tuple[str, ...]], later: bool) -> list[tuple[Any, ...]]:

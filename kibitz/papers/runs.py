@@ -38,8 +38,8 @@ PRINTING = (
     "bench/", "cli/", "web/",
     *(f"report/{name}.py" for name in ("charts", "curves", "hands", "heat", "plot", "strategy", "tables", "text")),
     *(f"papers/gibson2011{name}.py" for name in ("", "_sampled", "_holdem", "_three_page")),
-    "papers/holdem_page.py", "papers/auto_stitching.py", "papers/auto_stitching_rhode_page.py",
-    "papers/auto_stitching_three_page.py", "papers/waugh2009_holdem.py",
+    *(f"papers/auto_stitching{name}.py" for name in ("", "_rhode_page", "_sheets", "_three_page", "_why_page")),
+    "papers/holdem_page.py", "papers/waugh2009_holdem.py",
 )  # fmt: skip
 LARGEST = 1 << 26  # bytes of an answer on a shelf
 

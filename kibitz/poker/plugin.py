@@ -161,6 +161,11 @@ class PokerPlugin(FormPlugin):
 
         return bucket_setting(game, base, solver) if self.reads(base) else None
 
+    def stitch_large(self, game: Any, base: Any, effort: Any) -> Any:
+        from kibitz.poker.stitching.large_setting import large_setting
+
+        return large_setting(game, base, effort)
+
     def stitch_blueprint(self, base: Any, limits: Any, effort: Any) -> Any:
         from kibitz.poker.stitching.row_setting import row_setting
 

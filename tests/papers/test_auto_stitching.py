@@ -10,6 +10,8 @@ from kibitz.papers import auto_stitching as page
 from kibitz.papers import auto_stitching_rhode as rhode
 from kibitz.papers import auto_stitching_rhode_page as rhode_page
 from kibitz.papers import auto_stitching_runs as runs
+from kibitz.papers import auto_stitching_why as why
+from kibitz.papers import auto_stitching_why_page as why_page
 from kibitz.papers.experiment import PaperPlan
 from kibitz.papers.runs import carry_out
 from kibitz.report.figures import picture_data, picture_of
@@ -85,8 +87,50 @@ def rhode_seed(auto: float, gain: float = 0.1) -> dict:
             "taken_back": [], "pilots": 30, "moves": [["an expert", 0.1, 0.05]]}  # fmt: skip
     search = {"infosets": 100, "seconds": 1.0, "lines": ["base"], "rounds": [plan]}
     lost = {**dict.fromkeys(("single", *rhode.BY_HAND), 2.0), "automatic": auto}
-    return {"infosets": 100, "bytes": 16_000, "exploitability": lost, "search": search,
+    return {"infosets": 100, "bytes": 16_000, "exploitability": lost, "search": search, "version": 2,
             "experts": {name: ["an expert"] * k for k, name in enumerate(rhode.BY_HAND, 2)}}  # fmt: skip
+
+
+def change_of(loss: float, plan: int, losses: tuple[float, ...] = ()) -> dict:
+    """A search after a change: experts by hand lose 1 chip; its first plan has so many experts."""
+    names = [f"static prefix({'c' * k}) in percentile(3), S=N" for k in range(1, plan + 1)]
+    rounds = [{"line": "base", "predicted": 0.1 * plan, "summed": 0.1, "achieved": 0.1 * plan, "kept": names,
+               "taken_back": [], "pilots": 6, "moves": []} for _ in losses or (loss,)]  # fmt: skip
+    return {"by_hand": 1.0, "base": 3.0, "automatic": loss, "losses": list(losses or (loss,)), "experts": names,
+            "in_plans": [names] * len(rounds), "best_pilots": [[[name, 0.1] for name in names * 3]] * len(rounds),
+            "search": {"infosets": 100, "seconds": 1.0, "lines": ["base"], "rounds": rounds}}  # fmt: skip
+
+
+def why_seed(growth: float = 0.9, pairs: float = 1.2) -> dict:
+    return {why.GROWTH: change_of(growth, 7), why.CHOICE: change_of(0.8, 7), why.PAIRS: change_of(pairs, 3),
+            why.ROUNDS: change_of(0.9, 2, (1.5, 1.3, 0.9)), why.PARTS: change_of(1.1, 2)}  # fmt: skip
+
+
+def test_a_cause_is_what_decides_all_seeds():
+    seeds = [why_seed(), why_seed(pairs=0.7), why_seed(growth=1.5)]
+    table = {row[0]: row for row in why_page.change_sheet(seeds).rows}
+    assert table[why.WAS][2:7] == ("1.300 ± 0.000", "1.000 ± 0.000", "0 of 3", "2.0 ± 0.0", "4.0 ± 0.0")
+    verdicts = {name: row[-1] for name, row in table.items()}
+    assert verdicts == {why.WAS: "", why.ROUNDS: "a cause", why.CHOICE: "a cause", why.GROWTH: "undecided",
+                        why.PAIRS: "undecided", why.PARTS: "no cause"}  # fmt: skip
+    (text,) = why_page.notes(seeds)
+    assert "in 3 of 3 seeds" in text and "gain 0.700 ± 0.000 chips" in text and "for 2.0 ± 0.0 different parts" in text
+    rows = dict(why_page.expert_sheet(seeds).rows)
+    assert rows["version 1 keeps"].startswith("c in percentile(3); cc in percentile(3); c in")
+    assert len(rows["version 2 keeps"].split("; ")) == 7
+
+
+@pytest.mark.slow
+def test_the_changes_of_a_quick_run():
+    answer = why.one_seed(rhode.SMALL_GAME, rhode.QUICK_BASES[0], True, runs.FIRST_SEED)
+    assert set(answer) == set(why.CHANGES)
+    for each in answer.values():
+        assert each["automatic"] < each["base"] and each["by_hand"] < each["base"]
+        assert each["losses"][-1] == pytest.approx(each["automatic"])
+    hand = answer[why.CHOICE]
+    assert hand["in_plans"][0] == hand["experts"] == answer[why.GROWTH]["experts"]
+    assert len(answer[why.ROUNDS]["losses"]) <= why.MORE_ROUNDS
+    assert json.loads(json.dumps(why_page.notes([answer])))
 
 
 RHODE_CASES = [((1.0,) * 4, "holds"), ((3.0,) * 4, "fails"), ((1.0, 3.0), "undecided")]
@@ -97,7 +141,7 @@ def test_claims_of_rhode_island_follow_the_figures(values, verdict):
     singles = [{"infosets": 10**k, "bytes": 10 ** (k + 3), "exploitability": 4.0 - k, "abstract_gap": 0.01}
                for k in (3, 2, 1)]  # fmt: skip
     seeds = [rhode_seed(auto, 0.1 if auto < 2.0 else 0.05) for auto in values]
-    results = rhode_page.RhodeResults(singles, ("c", "b", "a"), ("a",), {"a": seeds})
+    results = rhode_page.RhodeResults(singles, ("c", "b", "a"), ("a",), {"a": seeds}, [why_seed()])
     every = list(rhode_page.claims(results))
     assert len(every) == 5 and {claim.verdict for claim in every} == {verdict}
     assert results.as_good("a") == ("1.0" if max(values) < 2.0 else "0.0" if min(values) > 2.0 else "0.1")
@@ -107,6 +151,7 @@ def test_claims_of_rhode_island_follow_the_figures(values, verdict):
     worse = sum(auto > 2.0 for auto in values)
     assert {row[2] for row in losing.rows} == {f"{worse} of {len(values)}"}
     assert [row[3:5] for row in losing.rows] == [(f"{k} ± 0", "1 ± 0") for k in (2, 3, 4)]
+    assert "made of 0.0 MB by version 2 of the search" in rhode_page.sheet(results).note
     memory, sizes, gains = (picture_of(picture_data(picture)) for picture in made.pictures)
     assert [line.name for line in memory.panels[0].lines][-1] == "automatic"
     assert {dot.name for dot in sizes.dots if dot.beyond} == {"automatic"} and len(sizes.dots) == 5

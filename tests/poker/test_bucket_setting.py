@@ -105,6 +105,32 @@ def test_a_search_within_buckets(setting, base):
     assert (again.profile.probabilities == found.profile.probabilities).all()
 
 
+def test_sizes_are_counted_once(setting):
+    """Of parts by their first actions, which have the same infosets in all rounds; other parts may share a name."""
+    fresh = BucketSetting(setting.form, BASE, "dcfr+")
+    for cut in setting.prefixes:
+        for seats, inside in (("all", INSIDE), ("each", BASE)):
+            move = Move(STATIC, (cut,), seats, (inside,))
+            assert setting.size(move) == setting.size(move) == fresh._size(move)
+    sizes = set()
+    for cut in setting.prefixes[:2]:
+        rest = Move(REBUILT, (Cut("rest", ~cut.here),), "all", (BASE,))
+        assert setting.size(rest) == fresh._size(rest)
+        sizes.add(setting.size(rest))
+    assert len(sizes) == 2
+
+
+def test_so_many_lists_of_a_part_are_tried(setting):
+    sized = [(move, setting.size(move)) for move in (
+        move_of(setting, part, inside=inside) for part in ("prefix(cc)", "prefix(r)")
+        for inside in (BASE, INSIDE, "percentile(3)", "percentile(4)")
+    )]  # fmt: skip
+    for finest in (1, 2, 3):
+        kept = BucketSetting(setting.form, BASE, "dcfr+", finest=finest).tried(sized)
+        assert [move.inside[0] for move, _ in kept[:finest]] == ["percentile(4)", "percentile(3)", INSIDE][:finest]
+        assert len(kept) == 2 * finest
+
+
 def test_finer_lists_of_a_base():
     assert ladder("percentile(2)", 3) == ["percentile(3)", "percentile(4)", "percentile(6)", "percentile(8)"]
     assert ladder("percentile([2, 3, 3])", 3)[0] == "percentile([3, 4, 4])"

@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 FINER = (1.0, 1.5, 2.0, 3.0, 4.0)  # of the buckets of a base: lists of experts, where none are named
-FINEST = 2  # lists of buckets that are tried for a part: the finest that fit
+FINEST = 2  # lists of buckets that are tried for a part, where nothing else is said: the finest that fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +75,42 @@ def ladder(base: str, rounds: int) -> list[str]:
     return list(dict.fromkeys(f"percentile({s[0] if len(set(s)) == 1 else s})" for s in steps))
 
 
+def finest_of(moves: Sequence[tuple[Move, Size]], most: int) -> list[tuple[Move, Size]]:
+    """Of the lists that fit a part, for each S the finest."""
+    kept: list[tuple[Move, Size]] = []
+    groups: dict[tuple[str, str, str], list[tuple[Move, Size]]] = {}
+    for move, size in moves:
+        groups.setdefault((move.kind, move.cuts[0].name, move.seats), []).append((move, size))
+    for group in groups.values():
+        kept += sorted(group, key=lambda each: -each[1].infosets)[:most]
+    return kept
+
+
+def opening_cuts(betting: Any) -> list[Cut]:
+    """Parts by the first actions, as far as the first round goes, where somebody decides. here: [betting nodes]"""
+    known = {str(action) for actions in betting.actions for action in actions}
+    result: list[Cut] = []
+    waiting: list[tuple[str, ...]] = [()]
+    while waiting:
+        before = waiting.pop(0)
+        for action in sorted(known):
+            actions = (*before, action)
+            here = nodes_by_actions(betting, [[{step} for step in actions]]) == 1
+            deciding = here & (betting.turn >= 0)
+            if deciding.any():
+                result.append(Cut(prefix_name(actions, known), here, actions))
+                if betting.round[np.flatnonzero(deciding)[0]] == 0:
+                    waiting.append(actions)
+    return result
+
+
 @dataclass(frozen=True, eq=False)
 class BucketSetting(Setting):
     """Two-player poker with all hands, to be stitched of lists of buckets. base: the name of the base's list."""
 
+    finest: int = FINEST  # lists that are tried for a part
     lists: dict[str, ClassBuckets] = field(init=False, default_factory=dict)
+    _sizes: dict[tuple[Any, ...], Size] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,14 +138,7 @@ class BucketSetting(Setting):
         return [Move(STATIC, (cut,), seats, (inside,)) for inside in effort.insides for seats in sets]
 
     def tried(self, moves: Sequence[tuple[Move, Size]]) -> list[tuple[Move, Size]]:
-        """Of the lists that fit a part, for each S the finest."""
-        kept: list[tuple[Move, Size]] = []
-        groups: dict[tuple[str, str, str], list[tuple[Move, Size]]] = {}
-        for move, size in moves:
-            groups.setdefault((move.kind, move.cuts[0].name, move.seats), []).append((move, size))
-        for group in groups.values():
-            kept += sorted(group, key=lambda each: -each[1].infosets)[:FINEST]
-        return kept
+        return finest_of(moves, self.finest)
 
     def cuts(self, lost: Floats, most: int, fits: Callable[[Cut], bool]) -> list[Cut]:
         """First actions as far as the first round goes: those after which most is lost."""
@@ -132,6 +156,14 @@ class BucketSetting(Setting):
         return result
 
     def size(self, move: Move) -> Size:
+        key = move.cuts[0].actions, move.seats, move.inside
+        if not key[0]:  # not a part by its first actions: the infosets that no expert has
+            return self._size(move)
+        if key not in self._sizes:  # a search asks in every round, and it does not depend on the strategy
+            self._sizes[key] = self._size(move)
+        return self._sizes[key]
+
+    def _size(self, move: Move) -> Size:
         sizes = []
         for seats, keeps in seat_sets(self.seats(move), 2):
             here = self.nodes_of(move.cuts[0])
@@ -247,21 +279,8 @@ class BucketSetting(Setting):
 
     @cached_property
     def prefixes(self) -> list[Cut]:
-        betting, nodes = self.betting, self._nodes_of_infosets[0]
-        known = {str(action) for actions in betting.actions for action in actions}
-        result: list[Cut] = []
-        waiting: list[tuple[str, ...]] = [()]
-        while waiting:
-            before = waiting.pop(0)
-            for action in sorted(known):
-                actions = (*before, action)
-                here = nodes_by_actions(betting, [[{step} for step in actions]]) == 1
-                deciding = here & (betting.turn >= 0)
-                if deciding.any():
-                    result.append(Cut(prefix_name(actions, known), here[nodes], actions))
-                    if betting.round[np.flatnonzero(deciding)[0]] == 0:
-                        waiting.append(actions)
-        return result
+        nodes = self._nodes_of_infosets[0]
+        return [Cut(cut.name, cut.here[nodes], cut.actions) for cut in opening_cuts(self.betting)]
 
     # Experts
 

@@ -24,6 +24,7 @@ from typing import Any
 from kibitz.core.errors import SolverError
 from kibitz.forms.profile import Profile
 from kibitz.games.plugins import plugin_of
+from kibitz.games.tree import Tree
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.run import solve_through
 from kibitz.stitch.auto.judges import ExactJudge, Judge, Judgement, MatchJudge
@@ -64,17 +65,26 @@ def search_of(
                               "or an abstraction")
         rows, chosen = own
         return StitchSearch(rows, limits, chosen, None if judge is None else judge(rows), seed, place, tell), base
-    if effort.seconds is not None or effort.device != "cpu":
-        raise SolverError("--seconds and --device (seconds=, device=) are for a base that is a blueprint: leave them "
-                          "out")
+    if effort.seconds is not None:
+        raise SolverError("--seconds (seconds=) is for a base that is a blueprint: leave it out")
     rules = rules_of(game)
     subject = rules
     name = base if isinstance(base, str) else str(base.meta.get("abstraction", "null"))
     if name.startswith("own:"):
         raise SolverError("the base was solved in an abstraction that has no name: use one that has a name")
-    if isinstance(base, Profile):
-        base, subject = checked_base(rules, base)
-    setting = setting_of(subject, name, effort.solver)
+    large = None
+    if not isinstance(rules, Tree):
+        large = plugin_of(getattr(rules, "game", rules)).stitch_large(rules, base, effort)
+    setting: Any
+    if large is not None:
+        setting, base, effort = large
+    else:
+        if effort.device != "cpu":
+            raise SolverError("--device (device=) is for a base that is a blueprint, or a profile in buckets of a game "
+                              "that is too large for all hands: leave it out")  # fmt: skip
+        if isinstance(base, Profile):
+            base, subject = checked_base(rules, base)
+        setting = setting_of(subject, name, effort.solver)
     if isinstance(base, str):
         base = solve_through(setting.subject, effort.solver, abstraction=None if base == "null" else base,
                              iterations=BASE_ITERATIONS, seed=seed)  # fmt: skip

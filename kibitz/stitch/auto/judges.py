@@ -61,12 +61,17 @@ class ExactJudge:
 
     def __init__(self, form: GradientForm, least: float = 1e-9) -> None:
         self.form, self.least = form, least
+        self._before: tuple[Floats, float] | None = None  # the last strategy that others were compared with, its loss
 
     def loss(self, strategy: Floats) -> float:
         return float(self.form.measure(strategy).nash_conv) / self.form.seats
 
     def gain(self, strategy: Floats, before: Floats) -> float:
-        return self.loss(before) - self.loss(strategy)
+        """A search compares many strategies with one, which is measured once. Numbers are compared rather than hashed:
+        that is faster."""
+        if self._before is None or not np.array_equal(self._before[0], before):
+            self._before = np.array(before), self.loss(before)
+        return self._before[1] - self.loss(strategy)
 
     def judge(self, strategy: Floats, before: Floats) -> Judgement:
         gain = self.gain(strategy, before)

@@ -2,7 +2,9 @@
 
 A pilot is a move solved for a few iterations, twice: what it gains after the shorter and after the longer run says
 whether its rows still learn, and the two times say how long a whole run takes. Two pilots are also joined and measured
-together where their parts do not overlap: what they lose to each other is in the programme (`best_set`).
+together where their parts do not overlap: what they lose to each other is in the programme (`best_set`). Pairs do not
+say all, and a large game has time for few of them; so where measures are exact, the programme's plan is grown: by each
+pilot with which all of them together gain more.
 """
 
 from __future__ import annotations
@@ -64,8 +66,12 @@ class Effort:
     solver      see `kibitz solvers`; iterations: of an expert that is trained
     pilot       iterations of the shorter pilot; the longer has four times as many
     seconds     of training of all experts of a plan together, instead of iterations, where the base is a blueprint;
-                pilots have a third of it more. device: that trains them, cpu or gpu
+                pilots have a third of it more
+    device      that trains experts of a blueprint, or in buckets: cpu or gpu
     cuts        parts that are tried in a round
+    sparing     a measurement takes longer than a pilot, so fewer are made: pairs of pilots that gain, and experts of a
+                plan one at a time from the better of all pilots and all answers. A pilot may then be the shorter one
+    flops       of poker that is too large for other forms: strategies are kept by every so many flops
     """
 
     insides: tuple[str, ...] = ()
@@ -75,15 +81,19 @@ class Effort:
     pilot: int = 25
     cuts: int = 12
     together: int = 8  # moves of a plan, at most
+    paired: int = 0  # pilots that are measured in pairs, those that gain most; 0: few in a large game, many in another
+    grow: bool = True  # a plan takes further pilots with which it gains more; False: the programme's plan stays
+    sparing: bool = False
+    flops: int = 16
     seconds: float | None = None
     device: str = "cpu"
 
     def __post_init__(self) -> None:
         if not self.seats or set(self.seats) - {"all", "each", PAIRS}:
             raise SolverError(f"seats={list(self.seats)}: choose among all, each and {PAIRS}")
-        for name in ("iterations", "pilot", "cuts", "together"):
-            if getattr(self, name) < 1:
-                raise SolverError(f"{name}={getattr(self, name)} must be 1 or more")
+        for name, least in (("iterations", 1), ("pilot", 1), ("cuts", 1), ("together", 1), ("flops", 1), ("paired", 0)):
+            if getattr(self, name) < least:
+                raise SolverError(f"{name}={getattr(self, name)} must be {least} or more")
         if self.seconds is not None and not self.seconds > 0:
             raise SolverError(f"seconds={self.seconds:g} must be above 0")
         if self.device not in ("cpu", "gpu"):
@@ -93,7 +103,8 @@ class Effort:
         trained = {} if self.seconds is None else {"seconds": self.seconds, "device": self.device}
         return {"insides": list(self.insides), "seats": list(self.seats), "solver": self.solver,
                 "iterations": self.iterations, "pilot": self.pilot, "cuts": self.cuts,
-                "together": self.together, **trained}  # fmt: skip
+                "together": self.together, "paired": self.paired, "grow": self.grow, **trained,
+                **({"flops": self.flops} if self.sparing else {})}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +115,13 @@ class Pilot:
     size: Size
     gains: tuple[float, float]  # after the shorter run and after the longer
     seconds: float  # that a whole run is predicted to take
-    answer: Strategy = field(repr=False)  # of the longer
+    answer: Strategy = field(repr=False)  # of the longer; or of the better, if measurements are few
     whole: float | None = None  # the gain that a whole run is predicted to have, where that is extrapolated
+    shorter: bool = False  # the answer is that of the shorter run
 
     @property
     def gain(self) -> float:
-        return self.gains[1] if self.whole is None else self.whole
+        return self.gains[0 if self.shorter else 1] if self.whole is None else self.whole
 
     @property
     def learns(self) -> bool:
@@ -195,10 +207,11 @@ def pilots_of(
     for (move, size), ((early, late), (quick, slow)) in zip(moves, runs, strict=True):
         gains = judge.gain(early, strategy), judge.gain(late, strategy)
         rate = max(0.0, slow - quick) / (longer - shorter)
-        whole = None
+        whole, first = None, effort.sparing and gains[0] > gains[1]
         if setting.divides:  # short runs of samples are far from their end
             whole = extrapolated(gains, shorter, share_of(setting, effort.iterations, effort.together))
-        result.append(Pilot(move, size, gains, max(slow, slow + rate * (effort.iterations - longer)), late, whole))
+        seconds = max(slow, slow + rate * (effort.iterations - longer))
+        result.append(Pilot(move, size, gains, seconds, early if first else late, whole, first))
     return result
 
 
@@ -220,8 +233,8 @@ def plan_of(
     parts, moves = candidates(setting, lost, changed, limits, effort)
     pilots = pilots_of(setting, judge, moves, strategy, effort, solve)
     order = sorted(range(len(pilots)), key=lambda k: -pilots[k].gain)
-    tried = order[: FEW_PAIRED if setting.large else MOST_PAIRED]
-    if not judge.exact:  # pairs would be measured in matches, which are too rough for differences
+    tried = order[: effort.paired or (FEW_PAIRED if setting.large else MOST_PAIRED)]
+    if not judge.exact or effort.sparing:  # matches are too rough for differences, and sweeps over boards too dear
         tried = [k for k in tried if pilots[k].gain > 0.0]
     among = [pilots[k] for k in tried]
     conflicts, extra = _pairs(setting, judge, strategy, among)
@@ -237,13 +250,50 @@ def plan_of(
         if cheap:
             first, second = max(cheap, key=pairs.__getitem__)
             sets.append([first, second])
-    gains = [_together_gain(setting, judge, strategy, [among[k] for k in each]) for each in sets]
-    best = max(range(len(sets)), key=lambda k: gains[k])
-    chosen = [tried[k] for k in sets[best]] if gains[best] > 0.0 else []
+
+    def gain_of(plan: Sequence[int]) -> float:
+        return _together_gain(setting, judge, strategy, [pilots[k] for k in plan])
+
+    plans = [[tried[k] for k in each] for each in sets]
+    chosen = max(plans, key=gain_of)
+    if judge.exact and effort.grow and not effort.sparing:
+        chosen = grown(chosen, pilots, gain_of, effort.together, seconds)
+    predicted = gain_of(chosen)
+    if not predicted > 0.0:
+        chosen, predicted = [], 0.0
     summed = sum(pilots[k].gain for k in chosen)
-    predicted = gains[best] if chosen else 0.0
     signals = setting.signals(strategy, parts)
     return Plan(tuple(signals), tuple(pilots), tuple(chosen), predicted, summed, judge.unit, setting.divides)
+
+
+def grown(
+    plan: Sequence[int], pilots: Sequence[Pilot], gain_of: Callable[[Sequence[int]], float], most: int,
+    seconds: float = math.inf,
+) -> list[int]:  # fmt: skip
+    """A plan that no single step improves: a pilot more, in place of those that it overlaps, or a pilot less.
+
+    gain_of: what the pilots of a plan gain together. most, seconds: of a plan's pilots.
+    """
+    order = sorted(range(len(pilots)), key=lambda k: -pilots[k].gain)
+    best, known = list(plan), dict[frozenset[int], float]()
+
+    def gain(trial: Sequence[int]) -> float:
+        if (key := frozenset(trial)) not in known:
+            known[key] = gain_of(trial)
+        return known[key]
+
+    improved = True
+    while improved:
+        improved = False
+        for k in order:
+            here = pilots[k].move.here
+            trial = [j for j in best if j != k and (k in best or not (pilots[j].move.here & here).any())]
+            trial += [] if k in best else [k]
+            if len(trial) > most or sum(pilots[j].seconds for j in trial) > seconds:
+                continue
+            if gain(trial) > gain(best) + 1e-12:
+                best, improved = trial, True
+    return best
 
 
 def _pairs(

@@ -272,18 +272,28 @@ class StitchSearch:
                 if judge.judge(combined(trial), combined(chosen)).better:
                     chosen = trial
             return combined(chosen), [k for k, c in enumerate(chosen) if c]
+        known: dict[tuple[int, ...], float] = {}
+
+        def gain_of(choice: Sequence[int]) -> float:
+            if (key := tuple(choice)) not in known:
+                known[key] = judge.gain(combined(choice), strategy)
+            return known[key]
+
         best, most = [0] * len(pilots), 0.0
-        for start in ([1] * len(pilots), [0] * len(pilots)):
-            choice, gain = list(start), judge.gain(combined(start), strategy)
+        starts = [[1] * len(pilots), [0] * len(pilots)]
+        if self.effort.sparing:  # one pass, from all answers or from all pilots
+            starts = [max([1] * len(pilots), [2] * len(pilots), key=gain_of)]
+        for start in starts:
+            choice, gain = list(start), gain_of(start)
             improved = True
             while improved:
                 improved = False
                 for k in range(len(choice)):
                     for option in range(3):
                         trial = [*choice[:k], option, *choice[k + 1 :]]
-                        trial_gain = judge.gain(combined(trial), strategy)
+                        trial_gain = gain_of(trial)
                         if trial_gain > gain + 1e-12:
-                            choice, gain, improved = trial, trial_gain, True
+                            choice, gain, improved = trial, trial_gain, not self.effort.sparing
             if gain > most:
                 best, most = choice, gain
         if not judge.judge(combined(best), strategy).better:

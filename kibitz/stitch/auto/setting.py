@@ -67,6 +67,7 @@ class Setting:
     form: Any = field(init=False)
     seat: NDArray[np.int64] = field(init=False)  # [I]
     _views: dict[str, Abstraction] = field(init=False)
+    _lost: list[Floats] = field(init=False, default_factory=list)  # a strategy, and what is lost by infoset
 
     @property
     def spec(self) -> str:
@@ -162,7 +163,10 @@ class Setting:
     # Measures
 
     def losses(self, strategy: Floats) -> Floats:
-        return losses(self.form, strategy)
+        """Of the last strategy they are kept: a plan asks twice."""
+        if not self._lost or not np.array_equal(self._lost[0], strategy):
+            self._lost[:] = np.array(strategy), losses(self.form, strategy)
+        return self._lost[1]
 
     def tree_cuts(self, lost: Floats, most: int) -> list[Cut]:
         return prefixes(self.parts, lost, most)
