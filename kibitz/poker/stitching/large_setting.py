@@ -167,7 +167,7 @@ class LargeBucketSetting:
                   for move, answer in answers]  # fmt: skip
         return placed(self.rules, strategy, pieces, {}) if pieces else strategy
 
-    def profile(self, strategy: BucketedBase, **meta: Any) -> Profile:
+    def profile(self, strategy: BucketedBase, /, **meta: Any) -> Profile:
         whole = strategy.profile
         own = {**whole.meta, **meta, "abstraction": strategy.layout.abstraction}
         return Profile(whole.infosets, whole.probabilities, own)
