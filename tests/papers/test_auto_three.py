@@ -73,8 +73,10 @@ def test_a_stage_from_end_to_end(tiny):
 def test_a_page_from_end_to_end(tiny):
     plan = replace(paper.QUICK, folder=str(tiny / "work"))
     report = paper.PART.recompute(plan)
-    assert len(report.claims) == paper.CLAIMS and {claim.n for claim in report.claims} == {1}
-    assert len(report.figures["seeds"][0]["tables"]) == 7 and len(report.pictures) == 1
+    assert len(report.claims) == paper.CLAIMS + paper.LONG_CLAIMS and {claim.n for claim in report.claims} == {1}
+    short, long = report.figures["seeds"]
+    assert len(short["tables"]) == 7 and len(long["tables"]) == 2 and len(long["copies"]) == 5
+    assert long["iterations"] == paper.TIMES * short["iterations"] and len(report.pictures) == 1
     assert json.dumps(report.data())
 
 
@@ -97,8 +99,11 @@ def results(auto, base=0.0, seed=0, error=1.0):
 @pytest.mark.parametrize(("auto", "error", "verdict"), [(20.0, 1.0, "holds"), (-20.0, 1.0, "fails"),
                                                         (20.0, 30.0, "undecided")])  # fmt: skip
 def test_verdicts(auto, error, verdict):
-    claims = {claim.text: claim for claim in paper.claims([results(auto, seed=k, error=error) for k in range(3)])}
-    assert len(claims) == paper.CLAIMS
+    every = [results(auto, seed=k, error=error) for k in range(3)]
+    claims = {claim.text: claim for claim in paper.claims((every, every[:2]))}
+    assert len(claims) == paper.CLAIMS + paper.LONG_CLAIMS
+    assert claims[f"with eight times the training: {AUTO} earns more than {ALL}"].verdict == verdict
+    assert claims[f"with eight times the training: {LONGER} wins from two copies of {ALL}"].n == 2
     for name in (AUTO, LONGER):
         assert claims[f"{name} earns more than {ALL}"].verdict == verdict
         assert claims[f"{name} wins from two copies of {ALL}"].verdict == verdict
