@@ -38,7 +38,7 @@ def setting_of(plan: PaperPlan) -> CourseSetting:
     return CourseSetting(large.PAPER, large.SMALL, large.SMALL_LIMITS, 1.0, 1, 0, folder, "cpu")
 
 
-def made(names: Sequence[str], seed: int, *fields: Any) -> dict[str, Any]:
+def strategies(names: Sequence[str], seed: int, *fields: Any) -> dict[str, Any]:
     """Strategies of a seed along their training, and what each wins from Base."""
     setting = CourseSetting(*fields)
     base, points, pairs = large.points(setting, BASE)[-1], [], []
@@ -56,7 +56,7 @@ def runs(plan: PaperPlan) -> list[Run]:
     groups = ((BASE,), QUICK[1:]) if plan.quick else GROUPS
     every = [(names, seed, *of) for names in reversed(groups) for seed in plan.seeds]  # what takes longest comes first
     others = [((name,), plan.seed, *of) for name in (OTHERS[:1] if plan.quick else OTHERS)]
-    return [Run(STRATEGIES, made, every, "cores"), Run(WAYS, made, others, "cores")]
+    return [Run(STRATEGIES, strategies, every, "cores"), Run(WAYS, strategies, others, "cores")]
 
 
 def gather(plan: PaperPlan, answers: Answers) -> CourseResults:

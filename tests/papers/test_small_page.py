@@ -59,7 +59,7 @@ def test_strategies_are_as_many_buckets_fewer_as_the_base():
 def test_a_step_measures_exactly(tmp_path):
     plan = replace(small.EXPERIMENT.quick, folder=str(tmp_path))
     fields = arguments(small.setting_of(plan))
-    answer = small.made((BASE, ALL), 0, *fields)
+    answer = small.strategies((BASE, ALL), 0, *fields)
     setting = small.setting_of(plan)
     base = course(BASE, 0, setting).train(large.TINY_LOOKS[-1])
     exact = exploited(rules_of(setting.game), base).mean() * setting.unit

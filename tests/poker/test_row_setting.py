@@ -306,5 +306,5 @@ def test_commands(call: Call, tmp_path) -> None:
     assert "--seconds 300" in bad(call, *line, "--judge", "matches")
     assert "leave --pilot out" in bad(call, *line, "--judge", "matches", "--seconds", "1", "--pilot", "3")
     assert "more than the limit" in bad(call, *line, "--judge", "matches", "--seconds", "1", "--max-infosets", "20")
-    assert "blueprint: leave them out" in bad(call, "stitch", "auto", "kuhn", "--base", "null", "--seconds", "1")
+    assert "blueprint: leave it out" in bad(call, "stitch", "auto", "kuhn", "--base", "null", "--seconds", "1")
     assert "choose cpu or gpu" in bad(call, *line, "--judge", "matches", "--seconds", "1", "--device", "moon")
