@@ -118,6 +118,10 @@ def test_a_cause_is_what_decides_all_seeds():
     rows = dict(why_page.expert_sheet(seeds).rows)
     assert rows["version 1 keeps"].startswith("c in percentile(3); cc in percentile(3); c in")
     assert len(rows["version 2 keeps"].split("; ")) == 7
+    some = [why_seed(), {name: each for name, each in why_seed().items() if name != why.PAIRS}]
+    few = {row[0]: row for row in why_page.change_sheet(some).rows}
+    assert few[why.PAIRS][4] == "0 of 1" and few[why.GROWTH][4] == "2 of 2"
+    assert {row[-1] for name, row in few.items() if name != why.WAS} == {"too few seeds"}
 
 
 @pytest.mark.slow
