@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from kibitz.play.conformance import check
     from kibitz.play.matches import match
     from kibitz.poker.multiway.question import multiway
+    from kibitz.poker.multiway.saved import load_multiway, save_multiway
     from kibitz.poker.multiway.solving import solve_multiway
     from kibitz.poker.preflop.question import preflop
     from kibitz.poker.preflop.solving import solve_preflop
@@ -86,6 +87,7 @@ __all__ = [
     "info",
     "infoset_values",
     "load",
+    "load_multiway",
     "load_preflop",
     "load_spot",
     "match",
@@ -98,6 +100,7 @@ __all__ = [
     "profile_from",
     "pushfold",
     "read_spot",
+    "save_multiway",
     "save_preflop",
     "save_spot",
     "show",
@@ -133,6 +136,7 @@ _NAMES = {
     "kibitz.play.matches": ("match",),
     "kibitz.poker.spots.flop_report": ("flop_report",),
     "kibitz.poker.multiway.question": ("multiway",),
+    "kibitz.poker.multiway.saved": ("load_multiway", "save_multiway"),
     "kibitz.poker.multiway.solving": ("solve_multiway",),
     "kibitz.poker.preflop.question": ("preflop",),
     "kibitz.poker.preflop.solving": ("solve_preflop",),

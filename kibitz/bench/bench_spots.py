@@ -24,6 +24,7 @@ from kibitz.bench.bench_threads import on_two_cores
 from kibitz.bench.verdicts import machine
 from kibitz.core import store
 from kibitz.core.errors import KibitzError
+from kibitz.core.threads import together
 from kibitz.report.tables import section
 
 PROGRAM = "KIBITZ_POSTFLOP_SOLVER"
@@ -33,7 +34,8 @@ TARGET = 0.005  # of the pot
 GOAL, GOAL_THREADS = 2.0, 1.7
 ROUNDS = 3  # of which the median counts
 STEPS, LONG = 10, 2  # iterations that are timed, and in spots that take minutes
-TWO, ONE, PEER = "kibitz, 2 threads", "kibitz, 1 thread", "postflop-solver, 2 threads"
+PAIRS, SLICE = 7, 1.0  # times that one thread and two are timed in turns, and seconds of each
+TWO, PEER = "kibitz, 2 threads", "postflop-solver, 2 threads"
 MANY = "22+, A2s+, K5s+, Q8s+, J8s+, T7s+, 96s+, 85s+, 75s+, 64s+, 54s, A5o+, K9o+, QTo+, JTo"
 FEW = "77+, A9s+, KTs+, QTs+, JTs, T9s, 98s, ATo+, KQo"
 HEAD = """# Post-flop spots beside postflop-solver
@@ -55,7 +57,7 @@ class BenchSpot(NamedTuple):
     pot: int
     stack: int
     sizes: str
-    rounds: int = ROUNDS  # how often it is measured; of one that takes minutes one thread has iterations alone
+    rounds: int = ROUNDS  # how often it is measured
 
 
 SPOTS = (
@@ -70,7 +72,7 @@ SPOTS = (
     BenchSpot("flop, two suits", "Td 9d 6h", (FEW, MANY), 100, 150, "60%"),
     BenchSpot("flop, all hands", "Td 9d 6h", ("random", "random"), 200, 900, "60%, allin", 1),
 )  # fmt: skip
-QUICK = (SPOTS[2],)
+QUICK, TURN = (SPOTS[2],), (SPOTS[6],)
 
 
 def spot_of(of: BenchSpot) -> Any:
@@ -127,6 +129,33 @@ def theirs(program: str, of: BenchSpot, threads: int, steps: int) -> dict[str, A
                          "gap": 2 * whole["exploitability"] * of.pot}  # fmt: skip
 
 
+def two_threads(of: BenchSpot, pairs: int) -> dict[str, list[float]]:
+    """How many times as fast two threads are, in slices of a second that alternate: `together` on one spot; `apart` as
+    two solvers that share nothing, which is what the machine's two cores allow at that moment."""
+    from kibitz.poker.spots.engine import engine_of
+    from kibitz.poker.spots.spot import betting_of
+
+    spot = spot_of(of)
+    tree = betting_of(spot)
+    one, other, both = (engine_of(spot, tree, threads).state for threads in (1, 1, 2))  # type: ignore[attr-defined]
+    for state, threads in ((one, 1), (other, 1), (both, 2)):
+        state.iterate(0, 1, threads)
+    steps = max(1, int(SLICE / _timed(lambda: one.iterate(1, 1, 1))))
+    ratios: dict[str, list[float]] = {"together": [], "apart": []}
+    for _ in range(pairs):
+        alone = _timed(lambda: one.iterate(1, steps, 1))
+        ratios["together"].append(alone / _timed(lambda: both.iterate(1, steps, 2)))
+        apart = _timed(lambda: together(lambda k: (one, other)[k].iterate(1, steps, 1), 2))
+        ratios["apart"].append(2 * alone / apart)
+    return ratios
+
+
+def _timed(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
 def _asked(words: list[str], threads: int) -> Any:
     done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "RAYON_NUM_THREADS": str(threads)})
     if done.returncode:
@@ -142,15 +171,21 @@ def bench_spots(quick: bool, out: str | Path | None, say: Callable[[str], None])
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     result: dict[str, Any] = {"machine": machine(), "load": load, "target": TARGET, "rows": []}
     rows = {} if quick else _earlier(out, result["machine"])
-    if not quick:
-        result["first_use"] = first_use()
-        say(f"first use: {result['first_use']}")
+    result["rows"] = _in_order(rows)
     with on_two_cores():
+        result["threads"] = {}
+        for of in TURN if quick else SPOTS:
+            if len(of.board.split()) < 5:  # a river takes milliseconds, and one thread
+                result["threads"][of.name] = two_threads(of, 1 if quick else PAIRS)
+                say(f"{of.name}: two threads {_spread(result['threads'][of.name]['together'])} times as fast")
+        if not quick:
+            result["first_use"] = first_use()
+            say(f"first use: {result['first_use']}")
+        _write(out, result)
         for of in QUICK if quick else sorted(SPOTS, key=lambda of: of.name in rows):  # what is missing comes first
             long = of.rounds < ROUNDS
             steps = LONG if long else STEPS
-            ways: dict[str, Callable[[], dict[str, Any]]] = {
-                TWO: partial(ours, of, 2, steps), ONE: partial(ours, of, 1, steps, not long)}  # fmt: skip
+            ways: dict[str, Callable[[], dict[str, Any]]] = {TWO: partial(ours, of, 2, steps)}
             if program:
                 ways[PEER] = partial(theirs, program, of, 2, steps)
             ours(of, 2, 1, not long)  # compiles, and fills caches
@@ -160,11 +195,19 @@ def bench_spots(quick: bool, out: str | Path | None, say: Callable[[str], None])
                     runs[name].append(measure())
             middle = {name: _middle(each) for name, each in runs.items()}
             rows[of.name] = {"spot": of._asdict(), "measured": middle, "when": time.strftime("%Y-%m-%d %H:%M")}
-            result["rows"] = [rows[each.name] for each in SPOTS if each.name in rows]
+            result["rows"] = _in_order(rows)
             say(f"{of.name}: {_line(rows[of.name])}")
-            if out is not None:
-                store.write_text(out, json.dumps(result, indent=1, allow_nan=False) + "\n")
+            _write(out, result)
     return result
+
+
+def _in_order(rows: dict[str, Any]) -> list[Any]:
+    return [rows[each.name] for each in SPOTS if each.name in rows]
+
+
+def _write(out: str | Path | None, result: dict[str, Any]) -> None:
+    if out is not None:
+        store.write_text(out, json.dumps(result, indent=1, allow_nan=False) + "\n")
 
 
 FIRST = {  # questions of a new user
@@ -213,16 +256,19 @@ def _line(row: dict[str, Any]) -> str:
 
 def spots_markdown(result: dict[str, Any]) -> list[str]:
     """The tables."""
-    times, sizes = [], []
+    times, sizes, faster = [], [], []
+    medians = [statistics.median(each["together"]) for each in result.get("threads", {}).values()]
+    threads = [f"| {name} | {_spread(each['together'])} | {_spread(each['apart'])} |"
+               for name, each in result.get("threads", {}).items()]  # fmt: skip
     for row in result["rows"]:
         name, each = row["spot"]["name"], row["measured"]
-        two, one, peer = (each.get(way) for way in (TWO, ONE, PEER))
+        two, peer = each[TWO], each.get(PEER)
         ratio = peer["seconds"] / two["seconds"] if peer and "seconds" in two else None
+        faster += [] if ratio is None else [ratio]
         times.append("| " + " | ".join([
             name, _seconds(two), _seconds(peer), _ratio(ratio), f"{1e3 * two['iteration']:.2f}",
             f"{1e3 * peer['iteration']:.2f}" if peer else "-",
             _ratio(peer["iteration"] / two["iteration"] if peer else None),
-            _ratio(one["iteration"] / two["iteration"]),
         ]) + " |")  # fmt: skip
         sizes.append("| " + " | ".join([
             name, f"{two['bytes'] / 1e6:,.1f}", f"{peer['bytes'] / 1e6:,.1f}" if peer else "-", _value(two),
@@ -233,10 +279,16 @@ def spots_markdown(result: dict[str, Any]) -> list[str]:
     return [
         *section(
             "Time", f"To an exploitability of {100 * result['target']:g}% of the pot on two threads, with the building "
-            "of the game, and of an iteration. \"times\" is postflop-solver's time over ours; \"two threads\" is our "
-            "time of an iteration on one thread over that on two. Runs alternate; of each the median counts.",
-            ["| spot | kibitz, s | postflop-solver, s | times | kibitz, ms an iteration | postflop-solver, ms | times |"
-             " two threads |", "|---|---:|---:|---:|---:|---:|---:|---:|", *times]),
+            "of the game, and of an iteration. \"times\" is postflop-solver's time over ours. Runs alternate; of each "
+            f"the median counts. Goal: {GOAL:g} times; {_reached(faster, GOAL)}.",
+            ["| spot | kibitz, s | postflop-solver, s | times | kibitz, ms/iteration | postflop-solver, ms | times |",
+             "|---|---:|---:|---:|---:|---:|---:|", *times]),
+        *section(
+            "Two threads", "How many times as fast two threads are as one: the median, and the least and the most, of "
+            "comparisons of a second each, in turns. \"two solvers\" is the same of two solvers that share "
+            "nothing but the machine: what its two cores allow. Rivers take milliseconds, and one thread. "
+            f"Goal: {GOAL_THREADS:g}; {_reached(medians, GOAL_THREADS)}.",
+            ["| spot | two threads | two solvers |", "|---|---:|---:|", *threads]),
         *section(
             "Memory and values", "Memory is that of regrets and averages, in MB; postflop-solver has numbers of 32 "
             "bits here. Value is that of the first player, in chips, with the exploitability that it is known to. Two "
@@ -266,6 +318,14 @@ def _seconds(of: dict[str, Any] | None) -> str:
 
 def _ratio(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio:.2f}"
+
+
+def _reached(ratios: list[float], goal: float) -> str:
+    return f"{sum(ratio >= goal for ratio in ratios)} of {len(ratios)} spots reach it"
+
+
+def _spread(ratios: list[float]) -> str:
+    return f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 def _value(of: dict[str, Any] | None) -> str:

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from kibitz.cli.common import console, print_json, print_table
+from kibitz.cli.common import check_artefact, console, print_json, print_table
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import GameError
 
 if TYPE_CHECKING:
-    from kibitz.poker.multiway.solving import MultiwayNode, MultiwayProgress, MultiwaySolution
+    from kibitz.poker.multiway.solution import MultiwayNode, MultiwaySolution
+    from kibitz.poker.multiway.solving import MultiwayProgress
 
 FILES = (".toml", ".json", ".txt", ".spot")
 NOT_HERE = "with three players leave {} out: a spot for two has it"
 SHOWN = 8  # other decisions in a list
+
+
+class Show(NamedTuple):
+    """What a person wants to see, and where it goes."""
+
+    line: str
+    detail: str | None
+    csv: Path | None
+    save: Path | None
+    estimate: bool
+    json: bool
 
 
 def third_range(file: Path | None) -> str | None:
@@ -26,14 +38,34 @@ def third_range(file: Path | None) -> str | None:
     return str(file)
 
 
-def solve_three(
-    options: dict[str, Any], limits: dict[str, Any], others: dict[str, Any], line: str, detail: str | None,
-    csv: Path | None, estimate: bool, json: bool,
-) -> None:  # fmt: skip
+def is_solved(file: Path | None) -> bool:
+    """Whether a saved solution of a spot with three players is there."""
+    from kibitz.core.store import kind_at
+    from kibitz.poker.multiway.saved import KIND
+
+    return file is not None and file.is_dir() and kind_at(file) == KIND
+
+
+def solved_three(file: Path, options: dict[str, Any], show: Show) -> None:
+    """Print a saved solution. options: none may be there."""
+    from kibitz.poker.multiway.saved import load_multiway
+
+    for name, value in options.items():
+        if value:
+            raise GameError(f"{file} is solved: leave --{name.replace('_', '-')} out")
+    check_artefact(show.save, "--save", "multiway")
+    with Watch(not show.json) as watch:
+        solution = load_multiway(file)
+        watch.phase("measuring")
+        node = solution.at(show.line)
+        _ = node.street.measure
+    _answer(solution, node, show)
+
+
+def solve_three(options: dict[str, Any], limits: dict[str, Any], others: dict[str, Any], show: Show) -> None:
     """Solve and print a spot with three players. others: options that are for two players alone."""
     from kibitz.poker.multiway.machine import size_of
     from kibitz.poker.multiway.question import OPTIONS, multiway
-    from kibitz.poker.preflop.nodes import nodes_of
 
     known = ("board", "ranges", "pot", "stacks", "bets", "raises", *OPTIONS)
     wrong = [name for name, value in {**options, **others}.items() if name not in known and value]
@@ -42,33 +74,46 @@ def solve_three(
     for name in ("board", "pot", "stacks"):
         if name not in options:
             raise GameError(f"give --{name}")
+    check_artefact(show.save, "--save", "multiway")
     question = multiway(**options)
     size = size_of(question)
-    if estimate:
+    if show.estimate:
         data = {"nodes": size.nodes, "rows": size.rows, "bytes": size.bytes}
         text = (f"{size.nodes:,} betting nodes, {size.rows:,} decisions of hands on boards at most; about "
                 f"{size.bytes / 1e6:,.0f} MB. Training takes as long as --seconds says.")  # fmt: skip
-        print_json(data) if json else typer.echo(text)
+        print_json(data) if show.json else typer.echo(text)
         return
-    nodes_of(question).at(line)  # before the work
+    from kibitz.poker.multiway.solution import check_line
     from kibitz.poker.multiway.solving import solve_multiway
 
-    with Watch(not json) as watch:
+    check_line(question, show.line)  # before the work
+    with Watch(not show.json) as watch:
         solution = solve_multiway(question, **limits, on_progress=lambda now: watch.phase(_said(now)))
-    node = solution.at(line)
-    if csv is not None:
+        watch.phase("measuring")
+        node = solution.at(show.line)
+        _ = node.street.measure
+    _answer(solution, node, show)
+
+
+def _answer(solution: MultiwaySolution, node: MultiwayNode, show: Show) -> None:
+    if show.save is not None:
+        from kibitz.poker.multiway.saved import save_multiway
+
+        save_multiway(solution, show.save)
+    if show.csv is not None:
         from kibitz.core.store import write_text
 
-        csv.parent.mkdir(parents=True, exist_ok=True)
-        write_text(csv, "".join(solution.csv_lines()))
-    if json:
+        show.csv.parent.mkdir(parents=True, exist_ok=True)
+        write_text(show.csv, "".join(solution.csv_lines(show.line or None)))
+    if show.json:
         print_json({**solution.data(), "node": node.data()})
         return
     _print(solution, node)
-    if detail is not None and node.player is not None:
-        _print_hands(node, detail)
-    if csv is not None:
-        say(f"written to {csv}")
+    if show.detail is not None and node.player is not None:
+        _print_hands(node, show.detail)
+    for path in (show.csv, show.save):
+        if path is not None:
+            say(f"written to {path}")
 
 
 def _said(now: MultiwayProgress) -> str:
@@ -91,21 +136,28 @@ def _print(solution: MultiwaySolution, node: MultiwayNode) -> None:
                      strict=True)])  # fmt: skip
     console().print(_knowledge(solution))
     line = f"After {node.line}" if node.line else "First"
-    typer.echo(f"\n{line}: pot {node.pot:g}, reached {_share(node.reach)} of the time")
+    board = f", board {names(node.board)}" if node.street.line else ""
+    console().print(f"\n{line}: pot {node.pot:g}{board}, reached {100 * node.reach:.3g}% of the time")
     if node.player is None:
-        typer.echo("The betting of this street is over.")
+        typer.echo("The hand is over here." if node.is_over else "A card comes here: name it in --at.")
         return
+    if node.reach == 0:
+        typer.echo("The strategies never come here.")
+        return
+    if node.street.line:
+        typer.echo(_street_knowledge(node))
     typer.echo(f"{node.player} to act:")
     print_table(("action", "how often", "wins, chips"),
                 [(action, _share(share), "-" if mean != mean else f"{mean:.2f}") for action, share, mean in
                  zip(node.actions, node.frequencies, node.means, strict=True)])  # fmt: skip
     _print_grid(node)
-    others = sorted((each for each in solution.decisions if each.node != node.node), key=lambda each: -each.reach)
+    street = solution.street_of(node)
+    others = sorted((each for each in street if each.node != node.node), key=lambda each: -each.reach)
     if others:
         typer.echo("\nOther decisions of this street, the most frequent first (--at LINE):")
     for each in others[:SHOWN]:
         does = ", ".join(f"{a} {_share(share)}" for a, share in zip(each.actions, each.frequencies, strict=True))
-        console().print(f"  {each.line or '(the first)'}: {each.player}, reached {_share(each.reach)}: {does}")
+        console().print(f"  {each.line or '(the first)'}: {each.player}, reached {100 * each.reach:.3g}%: {does}")
 
 
 def _knowledge(solution: MultiwaySolution) -> str:
@@ -116,8 +168,15 @@ def _knowledge(solution: MultiwaySolution) -> str:
     else:
         measure = (f"Measured on {solution.deals:,} fresh deals, with 95% intervals. A responder was trained against "
                    "the averages of the others: a best response gains at least as much, perhaps more.")  # fmt: skip
-    return (f"{measure} With three players CFR need not converge to an equilibrium, and one equilibrium need not "
+    rake = f" Rake of {100 * solution.question.rake:g}% is taken off." if solution.question.rake else ""
+    return (f"{measure}{rake} With three players CFR need not converge to an equilibrium, and one equilibrium need not "
             "have the values of another.")  # fmt: skip
+
+
+def _street_knowledge(node: MultiwayNode) -> str:
+    deals = node.street.measure.deals
+    return (f"Values of this street are measured on {deals:,} fresh deals of the ranges that come here." if deals else
+            "All hands that come here are counted.")  # fmt: skip
 
 
 def _print_grid(node: MultiwayNode) -> None:

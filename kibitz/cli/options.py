@@ -57,6 +57,7 @@ RANGES: dict[str, NumberRange] = {
     "--boards": NumberRange(1, 10_000),
     "--bins": NumberRange(1, 1_000),
     "--cuts": NumberRange(1, 1_000),
+    "--flops": NumberRange(1, 100_000),
     "--runs": NumberRange(1, 2),
     "--pilot": NumberRange(1, EVERYWHERE),
     "--hours": NumberRange(0, 1e5, above=True),

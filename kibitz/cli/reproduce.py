@@ -78,14 +78,15 @@ def reproduce(
     auto-stitching compares the search of `kibitz stitch auto` with the papers' partitions, in half an hour.
     waugh2009 takes a few minutes; le2021, about Toepen, up to twenty; gibson2011 half an hour, most of it for the
     paper's own method (--sampled); sandholm up to half an hour an experiment. Limit hold'em (gibson2011 --table 2,
-    waugh2009 --table 3) takes hours; with three players, as long as --hours says. After Ctrl-C the same command
-    continues.
+    waugh2009 --table 3) takes hours; with three players, as long as --hours says. gibson2011 --table small has a deck
+    of 20 cards, and every figure is exact: some hours of a core for each seed. After Ctrl-C the same command continues.
 
     \b
     Examples:
       kibitz reproduce gibson2011 --table 1
       kibitz reproduce gibson2011 --table 2 --quick
       kibitz reproduce gibson2011 --table 2 --players 3 --hours 1
+      kibitz reproduce gibson2011 --table small --seeds 2 --jobs 2
       kibitz reproduce gibson2011 --stage list
       kibitz reproduce waugh2009 --table 2 --seeds 24
       kibitz reproduce waugh2009 --table 3 --quick

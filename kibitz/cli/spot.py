@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibitz.cli.common import Json, check_artefact, check_file, print_json, print_table
-from kibitz.cli.multiway import solve_three, third_range
+from kibitz.cli.multiway import Show, is_solved, solve_three, solved_three, third_range
 from kibitz.cli.options import Iterations, Seconds, SpotDevice, Threads, argument, flag, option
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import GameError
@@ -107,25 +107,33 @@ def spot(
     from kibitz.poker.spots.reading import share_of
 
     check_file(csv, "--csv", (".csv",))
-    check_artefact(save, "--save", "spot")
     if detail is not None:
         from kibitz.cards.ranges import parse_items
 
         parse_items(detail)  # before the work
-    options = {"board": board, "ranges": ranges, "pot": pot, "stacks": stacks, "bets": bets, "raises": raises,
-               "donks": donks, "rake": rake, "rake_cap": rake_cap, "dead": dead, "force_allin": force_allin,
-               "add_allin": add_allin, "max_raises": max_raises, "chip": chip,
-               "prizes": prizes, "others": others}  # fmt: skip
+    options: dict[str, Any] = {
+        "board": board, "ranges": ranges, "pot": pot, "stacks": stacks, "bets": bets, "raises": raises, "donks": donks,
+        "rake": rake, "rake_cap": rake_cap, "dead": dead, "force_allin": force_allin, "add_allin": add_allin,
+        "max_raises": max_raises, "chip": chip, "prizes": prizes, "others": others,
+    }  # fmt: skip
     options = {name: value for name, value in options.items() if value is not None}
-    if ranges is not None and (third := third_range(file)) is not None:
-        only = {"target": target, "lock": lock, "compare": compare, "without": without, "save": save,
-                "device": None if device == "cpu" else device}  # fmt: skip
-        solve_three({**options, "ranges": (*ranges, third)},
-                    {"iterations": iterations, "seconds": seconds, "threads": threads}, only, at, detail, csv, estimate,
-                    json)  # fmt: skip
+    third = None if ranges is None else third_range(file)
+    fields = options if file is None or file.is_dir() or third is not None else {**_read(file), **options}
+    only = {"target": target, "lock": lock, "near": near, "compare": compare, "without": without,
+            "device": None if device == "cpu" else device}  # fmt: skip
+    stops = {"iterations": iterations, "seconds": seconds, "threads": threads}
+    show = Show(at, detail, csv, save, estimate, json)
+    if file is not None and is_solved(file):
+        solved_three(file, {**options, **only}, show)
         return
+    if ranges is not None and third is not None:
+        fields["ranges"] = (*ranges, third)
+    if isinstance(fields.get("ranges"), list | tuple) and len(fields["ranges"]) == 3:
+        solve_three(fields, stops, only, show)
+        return
+    check_artefact(save, "--save", "spot")
     limits: dict[str, Any] = {"until": None if target is None else share_of("--target", target)}
-    limits |= {"iterations": iterations, "seconds": seconds, "threads": threads, "device": device}
+    limits |= {**stops, "device": device}
     rivals: list[tuple[str, SpotSolution]] = [] if compare is None else [(str(compare), _loaded(compare, {}))]
     if near and (without is not None or device != "cpu"):
         raise GameError(f"--near goes without {'--without' if without is not None else '--device'}: leave one out")
@@ -135,7 +143,7 @@ def spot(
             more = {"lock": lock, "near": near, "without": without}
             solution = _loaded(file, {**options, **{name: value for name, value in more.items() if value}})
         else:
-            question = _asked(file, options)
+            question = _asked(fields)
             watch.phase("estimating")
             size = _sized(question, device)
             if estimate:
@@ -188,11 +196,10 @@ def spot(
             say(f"written to {path}")
 
 
-def _asked(file: Path | None, options: dict[str, Any]) -> Spot:
+def _asked(fields: dict[str, Any]) -> Spot:
     """The spot of a file and of options."""
     from kibitz.poker.spots.reading import spot as spot_of
 
-    fields = {**({} if file is None else _read(file)), **options}
     for name in ("board", "ranges", "pot", "stacks"):
         if name not in fields:
             raise GameError(f"give --{name}, or a file that has it")

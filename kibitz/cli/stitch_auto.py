@@ -59,9 +59,23 @@ def stitch_auto(
         str, option("--seats", "SEATS", "S of experts to try: all (S=N), each (S={i}), pairs (|S|=2).")
     ] = "all, each, pairs",
     solver: Solver = "cfr+",
-    iterations: Annotated[int, number("--iterations", "N", "Iterations of an expert that is trained.")] = 1000,
-    pilot: Annotated[int, number("--pilot", "N", "Iterations of the first short run; the second has 4 times as many.")]
-    = 25,
+    iterations: Annotated[
+        int | None,
+        number("--iterations", "N", "Iterations of an expert that is trained. Default: 1000. Of a blueprint: of all."),
+    ] = None,
+    seconds: Annotated[
+        float | None, number("--seconds", "S", "A blueprint as --base: training of all experts of a plan together.")
+    ] = None,
+    device: Annotated[
+        str, option("--device", "DEVICE", "A blueprint, or a profile in buckets of hold'em as --base: cpu or gpu.")
+    ] = "cpu",
+    flops: Annotated[
+        int, number("--flops", "N", "Hold'em in buckets: choose by every N-th flop. The result is measured on all.")
+    ] = 16,
+    pilot: Annotated[
+        int | None,
+        number("--pilot", "N", "Iterations of the first short run; the second has 4 times as many. Default: 25."),
+    ] = None,
     cuts: Annotated[int, number("--cuts", "N", "Parts of the game that are tried in a round.")] = 12,
     judge: Annotated[
         str, option("--judge", "JUDGE", "Judge by: exact (exploitability), or matches against the strategy before.")
@@ -90,6 +104,14 @@ def stitch_auto(
     Strategies are judged by their exact exploitability, or by --judge matches: the k-th strategy that is tried must win
     with confidence 1 - 0.05 / (k (k + 1)), and what is reported comes from other deals.
 
+    Limit poker of any size is stitched by sampling: --base is a blueprint of `kibitz train --max-infosets`. A trained
+    responder then shows where the strategy loses. All experts of a plan divide --seconds, short runs take a third of it
+    more, and --inside names buckets, or finest/8: an eighth of the infosets of the finest that fit --max-infosets.
+
+    Two-player hold'em that is too large for all hands is stitched in buckets: --base is a profile of `kibitz solve
+    --abstraction 'percentile(8)'`, and experts are solved over all boards by --solver dcfr+. Of each part the finest
+    list of --inside that fits is tried. Short runs are compared on every fourth of the flops of --flops.
+
     --plot draws the first plan: the betting tree with the loss, the reach and the infosets of each part.
 
     \b
@@ -101,6 +123,14 @@ def stitch_auto(
           --rounds 1 --plot plan.png
       kibitz stitch auto leduc --base JQ.K --max-infosets 226 --rounds 1 \\
           --judge matches --deals 5000
+      kibitz stitch auto 'poker(file=holdem.limit.2p, ranks=4, suits=3)' \\
+          --base 'percentile(2)' --max-infosets 40k --inside 'percentile(3)' \\
+          --seats all --solver dcfr+ --iterations 20 --pilot 5 --cuts 2 --plan
+      kibitz train 'poker(file=holdem.limit.3p, ranks=4, raises=1)' \\
+          --max-infosets 5k --seconds 1 --out base.blueprint
+      kibitz stitch auto 'poker(file=holdem.limit.3p, ranks=4, raises=1)' \\
+          --base base.blueprint --max-infosets 5k --seconds 2 --seats all \\
+          --judge matches --deals 2000 --rounds 1 --cuts 2 --out auto.blueprint
     """
     from kibitz.play.judging import match_judge
     from kibitz.report.plot import ENDINGS
@@ -111,31 +141,41 @@ def stitch_auto(
         raise SolverError(f"--judge {judge}: choose exact or matches")
     if judge == "exact" and deals is not None:
         raise SolverError("--deals is for --judge matches: leave it out")
-    check_artefact(out, "--out", "profile")
     check_file(plot, "--plot", ENDINGS)
     with _by_option(), Watch(not json) as watch:
+        start = base_of(base, game, watch)
+        trained = not isinstance(start, str) and hasattr(start, "machine")
+        check_artefact(out, "--out", "blueprint" if trained else "profile")
+        if trained and judge == "exact":
+            raise SolverError("--base is a blueprint, and its exploitability is not known: give --judge matches")
+        if trained and (seconds is None) == (iterations is None):
+            raise SolverError("--base is a blueprint: give the training of all experts of a plan by --seconds 300, or "
+                              "by --iterations 1000000")
+        if seconds is not None and pilot is not None:
+            raise SolverError("short runs take a third of --seconds more: leave --pilot out")
         limits = Limits(
             None if max_infosets is None else counted(max_infosets), None if memory is None else bytes_of(memory),
             None if hours is None else 3600.0 * hours, rounds,
         )  # fmt: skip
         effort = Effort(
             tuple(name.strip() for name in (inside or "").split(";") if name.strip()),
-            tuple(name.strip() for name in seats.split(",")), solver, iterations, pilot, cuts,
+            tuple(name.strip() for name in seats.split(",")), solver, iterations or 1000,
+            pilot or max(1, (iterations or 1000) // 12 if trained else 25), cuts, seconds=seconds, device=device,
+            flops=flops,
         )  # fmt: skip
-        start = base_of(base, game, watch)
-        if not isinstance(start, str) and hasattr(start, "machine"):
-            raise SolverError("--base is a blueprint: automatic stitching needs a profile, or an abstraction")
         watch.phase(f"building the game {game}, and solving the base" if start is base else f"building the game {game}")
         with told_by_line(game):
             by = None if judge == "exact" else match_judge(deals or DEALS, seed)
-            search, profile = search_of(rules_of(game), start, limits, effort, by, seed, work, watch.phase)
-        first = search.plan(profile.probabilities)
+            rules = None if trained else rules_of(game)
+            search, onto = search_of(rules, start, limits, effort, by, seed, work, watch.phase)
+        strategy = search.setting.begin(onto)
+        first = search.plan(strategy)
         watch.phase("drawing" if plot is not None else "measuring")
         if plot is not None:
             from kibitz.report.plans import plan_plot
             from kibitz.report.plot import save
 
-            save(plan_plot(search.setting, profile.probabilities, first), plot)
+            save(plan_plot(search.setting, strategy, first), plot)
         data = {"game": search.setting.spec, "base": base, "limits": limits.data(), "effort": search.effort.data(),
                 "plan": first.data()}  # fmt: skip
         if not json:
@@ -143,7 +183,7 @@ def stitch_auto(
         result = None
         if not plan:
             try:
-                result = search.run(profile.probabilities, None if json else _print_round, first)
+                result = search.run(strategy, None if json else _print_round, first)
             except KeyboardInterrupt:
                 if work is not None:
                     say(f"stopped; the same command goes on with what is in {work}")
@@ -156,7 +196,7 @@ def stitch_auto(
     elif result is None:
         typer.echo("Nothing was trained: leave out --plan to carry it out.")
     else:
-        _print_result(result, search.setting.spec, out)
+        _print_result(result, search.setting.spec, out, search.setting.players if trained else 0)
 
 
 @contextmanager
@@ -165,7 +205,7 @@ def _by_option() -> Iterator[None]:
     try:
         yield
     except KibitzError as error:
-        sentence = re.sub(r"(?<![\w(,-])(seats|memory|rounds|iterations|pilot|cuts|deals)=", r"--\1 ", str(error))
+        sentence = re.sub(r"(?<![\w(,-])(seats|memory|rounds|iterations|pilot|cuts|deals|flops)=", r"--\1 ", str(error))
         raise type(error)(sentence) from None
 
 
@@ -173,8 +213,12 @@ def _print_plan(plan: Plan) -> None:
     from kibitz.report.text import duration, gap, percent, size
 
     whole = max((signal.loss for signal in plan.signals), default=0.0)
-    rows = [[s.name, gap(s.loss), percent(s.reach), f"{s.infosets:,}"] for s in plan.signals[:SHOWN]]
-    if rows and whole > 0.0:
+    rows = [[s.name, gap(s.loss) + (f" ± {gap(1.96 * s.error)}" if s.error else ""), percent(s.reach),
+             f"{s.infosets:,}"] for s in plan.signals[:SHOWN]]  # fmt: skip
+    if rows and any(signal.error for signal in plan.signals):
+        typer.echo("Parts by what a trained responder wins there per hand, in all seats (95%; parts overlap):")
+        print_table(["part", "lost", "reached", "infosets"], rows)
+    elif rows and whole > 0.0:
         typer.echo("Parts where best responses win most (parts overlap):")
         print_table(["part", "NashConv lost", "reached", "infosets"], rows)
     if not plan.moves:
@@ -197,21 +241,30 @@ def _print_round(done: Round) -> None:
     console().print(f"from {done.line}: {both}, {said}{loss} ({duration(done.seconds)})", markup=False)
 
 
-def _print_result(result: Auto, game: str, saved: Path | None) -> None:
+def _print_result(result: Auto, game: str, saved: Path | None, players: int) -> None:
+    """players: of the game of a blueprint; 0: the strategy is a profile."""
     from kibitz.report.text import duration, gap, pairs
 
     rows = []
     if result.loss is not None:
-        rows.append(("exploitability", f"{gap(result.loss[0])} -> {gap(result.loss[1])}"))
-    if (won := result.facts.get("reported")) is not None:
+        every = result.facts.get("every", 1)
+        on = f" on one of {every} flops, by which it was chosen" if every > 1 else ""
+        rows.append(("exploitability", f"{gap(result.loss[0])} -> {gap(result.loss[1])}{on}"))
+    won = result.facts.get("reported")
+    if won is not None and "flops" in won:
+        rows.append(("reported", f"{gap(won['base'])} -> {gap(won['exploitability'])} on {won['flops']} flops"))
+    elif won is not None:
         low, high = won["interval"]
         rows.append(("winnings", f"{won['mean']:+.4f} per hand from the base (95%: {low:+.4f} to {high:+.4f})"))
     rows.append(("size", f"{result.infosets:,} infosets in the largest computation"))
     rows.append(("time", f"{duration(result.facts['solving'])} of solving"))
     if saved is not None:
-        rows.append(("profile", str(saved)))
+        rows.append(("blueprint" if players else "profile", str(saved)))
     console().print(pairs(rows))
     if saved is None:
-        typer.echo("Not saved: --out NAME.profile keeps the strategy.")
+        typer.echo(f"Not saved: --out NAME.{'blueprint' if players else 'profile'} keeps the strategy.")
+    elif players:
+        words = " ".join(["match", shlex.quote(str(saved)), *["uniform"] * (players - 1)])
+        typer.echo(f"Let it play: kibitz {words}{named_again(game)}")
     else:
         typer.echo(f"Read it: kibitz show {shlex.quote(str(saved))}{named_again(game)}")

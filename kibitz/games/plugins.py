@@ -122,6 +122,16 @@ class Plugin:
         """
         return None
 
+    def stitch_large(self, game: Any, base: Any, effort: Any) -> Any:
+        """(setting, base, effort) of automatic stitching where a game is too large for `stitch_setting`; None: it is
+        not. base: a profile, or the name of an abstraction to solve one in; effort: of `kibitz.stitch.auto.plan`."""
+        return None
+
+    def stitch_blueprint(self, base: Any, limits: Any, effort: Any) -> Any:
+        """(what automatic stitching of a blueprint works on, its effort with the game's own choices); None: the
+        plug-in cannot stitch it. limits, effort: of `kibitz.stitch.auto.plan`."""
+        return None
+
     def blueprint(self, machine: Any, wanted: Any, base: Any) -> Any:
         """A blueprint that has learned nothing, if the plug-in keeps its rows in its own way; else None."""
         return None

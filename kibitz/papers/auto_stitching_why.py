@@ -59,7 +59,8 @@ def one_change(name: str, source: str, quick: bool, seed: int, change: str, fold
 
     folder: where answers of solvers are kept, which changes of one seed share.
     """
-    iterations, ladder, cuts = rhode.ITERATIONS, rhode.LADDER, rhode.CUTS
+    iterations, cuts = rhode.ITERATIONS, rhode.CUTS
+    ladder: tuple[str, ...] = rhode.LADDER
     if quick:
         iterations, ladder, cuts = rhode.QUICK_ITERATIONS, rhode.QUICK_LADDER, 3
     base, judge = shared_base(name, source, iterations["base"], seed), shared_judge(name)
@@ -116,7 +117,8 @@ def run_until(search: StitchSearch, base: NDArray[np.float64], below: float | No
 def plan_by_hand(search: StitchSearch, moves: Sequence[Move], base: NDArray[np.float64]) -> Plan:
     """Experts that were chosen by hand as a plan of a search, with pilots as of its own."""
     setting, judge = search.setting, search.judge
-    pilots = pilots_of(judge, [(move, setting.size(move)) for move in moves], base, search.effort, search.solve)
+    sized = [(move, setting.size(move)) for move in moves]
+    pilots = pilots_of(setting, judge, sized, base, search.effort, search.solve)
     together = judge.gain(setting.join(base, [(pilot.move, pilot.answer) for pilot in pilots]), base)
     summed = sum(pilot.gain for pilot in pilots)
     return Plan((), tuple(pilots), tuple(range(len(pilots))), together, summed, judge.unit)

@@ -31,6 +31,12 @@ class CourseResults:
     made_on: tuple[str, ...]
     others: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # by name of a run: what is not of courses
 
+    @property
+    def where(self) -> str:
+        """What points were measured on."""
+        every = max((int(each.get("every", 16)) for of in self.points.values() for each in of), default=1)
+        return "over all boards" if every == 1 else "on sampled flops"
+
     def seeds(self, *names: str) -> list[int]:
         """Seeds for which the exact exploitability of all of these is known."""
         known = [{seed for name, seed in self.exact if name == wanted} for wanted in names]
@@ -98,14 +104,20 @@ class CourseResults:
                 yield seed, mine, theirs, self.margin(one, other, seed=seed) + max(off)
 
 
-def results_of(folder: Path) -> CourseResults:
-    """What the ledgers of a folder hold."""
-    answers = results_in(folder)
+def keyed_points(every: Iterable[dict[str, Any]]) -> dict[tuple[str, int], list[dict[str, Any]]]:
+    """By strategy and seed, in the order of their training."""
     points: dict[tuple[str, int], list[dict[str, Any]]] = {}
-    for each in answers.get(POINT, []):
+    for each in every:
         points.setdefault((each["name"], each["seed"]), []).append(each)
     for of in points.values():
         of.sort(key=lambda each: int(each["steps"]))
+    return points
+
+
+def results_of(folder: Path) -> CourseResults:
+    """What the ledgers of a folder hold."""
+    answers = results_in(folder)
+    points = keyed_points(answers.get(POINT, []))
 
     def keyed(run: str, *keys: str) -> dict[Any, dict[str, Any]]:
         return {tuple(each[key] for key in keys): each for each in answers.get(run, [])}
@@ -171,10 +183,10 @@ def convergence(r: CourseResults, names: Iterable[str]) -> Sheet:
             ))  # fmt: skip
     return Sheet(
         "Convergence",
-        ("strategy", "iterations of each", "abstract gap", "on sampled flops", "exact", "change of exploitability",
+        ("strategy", "iterations of each", "abstract gap", r.where, "exact", "change of exploitability",
          "of value", "converged", "seconds of training"), rows,
         "Abstract gap: NashConv in the abstract game, where it can be computed. Changes are over the last doubling of "
-        "the training, on sampled flops. Converged: the gap is below 1, or exploitability changed by less than "
+        f"the training, {r.where}. Converged: the gap is below 1, or exploitability changed by less than "
         f"{FLAT:g} and the value by less than {FLAT_VALUE:g} (docs/plans/large_tables.md).",
     )  # fmt: skip
 
@@ -197,7 +209,7 @@ def curves(r: CourseResults, name: str, title: str, groups: Sequence[tuple[str, 
         if lines:
             panels.append(FigurePanel(head, tuple(lines)))
     return Curves(name, title, "exploitability, mbb/h", tuple(panels), across="iterations of each computation",
-                  note="On every 16th flop.")  # fmt: skip
+                  note="On every 16th flop." if r.where == "on sampled flops" else "Over all boards.")  # fmt: skip
 
 
 def over_seeds(by_seed: Sequence[Sequence[Claim]], together: int) -> Iterator[Claim]:

@@ -45,12 +45,14 @@ from kibitz.papers.runs import Run
 PAPER = "gibson2011"
 GAME, TINY = "poker(file=holdem.limit.2p)", "poker(file=holdem.limit.2p, ranks=4, suits=3)"
 LIMITS, TINY_LIMITS = (24_000_000, 165_000_000), (40_000, 100_000)  # infosets of all computations, and of the finest
+SMALL, SMALL_LIMITS = "poker(file=holdem.limit.2p, ranks=5)", (1_500_000, 4_000_000)  # for CPUs
 SEEDS = (0, 1, 2)
 SAMPLED = "Base.pcs"  # the control: Base on sampled boards
 CONDITIONAL = f"{ALL}, conditional"  # gaps are per hand that comes to a part
-POINTS = (13, 15, 17, 18, 19)  # boards of each computation, as powers of two
+POINTS, SMALL_POINTS = (13, 15, 17, 18, 19), (12, 14, 16)  # boards of each computation, as powers of two
 # Iterations in the bucket form: of the base, the finest strategy, and parts with their own buckets.
 LOOKS, FINEST_LOOKS, PART_LOOKS = (50, 400, 1600), (100, 400, 800), (50, 200, 800)
+SMALL_LOOKS = (200, 400)
 EACH_INSIDE = {"r": "percentile(9)", "cr": "percentile(9)", "ccr": "percentile(11)", "cccr": "percentile(11)"}
 TINY_POINTS, TINY_LOOKS = (3, 4, 5), (5, 10, 20)
 # Section 5: other ways to the base, single experts, and experts of other sizes.
@@ -58,8 +60,9 @@ SOLVERS = {"Base.cfr": "cfr", "Base.cfr+": "cfr+", "Base.lcfr": "lcfr", "Base.dc
            "Base.pcs uniform": "pcs(weights=uniform)"}  # fmt: skip
 LASTS = {"Base.cfr+ last": "cfr+", "Base.dcfr+ last": "dcfr+"}
 ALONE = {f"{ALL}: {part} alone": k for k, part in enumerate(("r", "cr"))}
-FINER = {f"{ALL} of {n}": n for n in (8, 9, 10)}  # percentile buckets of experts
-WHY_LOOKS = (25, 50, 100, 200, 400, 800, 1600)
+FINER = {f"{ALL} of {n}": n for n in (8, 9, 10)}  # percentile buckets of experts; of other games as many fewer:
+FEWER = {GAME: 0, SMALL: 4, TINY: 6}
+WHY_LOOKS, SMALL_WHY = (25, 50, 100, 200, 400, 800, 1600), (25, 100, 400)
 EQUILIBRIA = tuple(range(8))  # seeds of many equilibria of the base
 # Seconds on one H200: a board of a computation, an iteration of Base in the bucket form, and measurements.
 BOARD, ITERATION, LOOK, EXACTLY, VALUE, PLAYED = 1 / 4800, 0.05, 20.0, 165.0, 110.0, 45.0
@@ -75,11 +78,12 @@ def setting_of(quick: bool, folder: str, device: str) -> CourseSetting:
 
 def points(setting: CourseSetting, name: str) -> tuple[int, ...]:
     """Iterations of each computation at which a strategy is measured; the last is where claims are judged."""
-    tiny, sampled = setting.game != GAME, _sampled(name)
-    if not sampled:
-        looks = {BASE: LOOKS, FINEST: FINEST_LOOKS} | dict.fromkeys((*SOLVERS, *LASTS), WHY_LOOKS)
-        return TINY_LOOKS if tiny else looks.get(name, PART_LOOKS)
-    return tuple(1 << power for power in (TINY_POINTS if tiny else POINTS))
+    if _sampled(name):
+        return tuple(1 << power for power in {GAME: POINTS, SMALL: SMALL_POINTS}.get(setting.game, TINY_POINTS))
+    if setting.game == SMALL:
+        return SMALL_WHY if name in (*SOLVERS, *LASTS) else SMALL_LOOKS
+    looks = {BASE: LOOKS, FINEST: FINEST_LOOKS} | dict.fromkeys((*SOLVERS, *LASTS), WHY_LOOKS)
+    return looks.get(name, PART_LOOKS) if setting.game == GAME else TINY_LOOKS
 
 
 def _sampled(name: str) -> bool:
@@ -107,7 +111,7 @@ def recipe_of(name: str, setting: CourseSetting) -> CourseRecipe:
         return CourseRecipe("dcfr+", parts=ALL_PARTS, seats="all", inside=sizes.all, only=ALONE.get(name), base=BASE,
                             base_steps=steps, conditional=name == CONDITIONAL)  # fmt: skip
     if name in FINER:
-        buckets = FINER[name] if setting.game == GAME else FINER[name] - 6
+        buckets = FINER[name] - FEWER[setting.game]
         inside = dict.fromkeys(sizes.all, f"percentile({buckets})")
         return CourseRecipe("dcfr+", parts=ALL_PARTS, seats="all", inside=inside, base=BASE, base_steps=steps)
     raise SpecError(f"there is no strategy {name!r}")

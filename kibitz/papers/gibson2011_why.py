@@ -98,7 +98,7 @@ def claims(r: CourseResults) -> Iterator[Claim]:
                     detail=f"{len(base.values)} equilibria of {BASE} from {base.low:.2f} to {base.high:.2f}; "
                     f"differences {', '.join(f'{each:.2f}' for each in moved)}")  # fmt: skip
     solved, before = differences(r, large.CONDITIONAL), differences(r)
-    both = [seed for seed in solved if seed in before]
+    both = [seed for seed in solved if before.get(seed, 0.0) > 0.0]  # else there is nothing to explain
     if both:
         yield Claim(f"experts that are solved per hand that enters their part halve what {ALL} has above {BASE}", OURS,
                     [Comparison(abs(solved[seed]), "<=", (1 - HALF) * before[seed]) for seed in both], unit=START,
@@ -123,7 +123,7 @@ def equilibria(r: CourseResults) -> Sheet:
                          f"{end['best'][0]:.2f}", f"{end['best'][1]:.2f}"))  # fmt: skip
     head = "random initialisation", "abstract gap", "exploitability", "exact", "seat 0 wins", "seat 1 wins"
     return Sheet("Equilibria of Base", head, rows,
-                 "Best responses of either seat in the unabstracted game, on sampled flops.")  # fmt: skip
+                 f"Best responses of either seat in the unabstracted game, {r.where}.")  # fmt: skip
 
 
 def algorithms(r: CourseResults) -> Sheet:
@@ -151,8 +151,8 @@ def of_experts(r: CourseResults) -> Sheet:
     return Sheet("Experts", ("strategy", "exploitability", "above Base of the seed", "seat 0 wins more",
                              "seat 1 wins more", "iterations of its computations"), rows,
                  "Seat 1 acts first before the flop. Experts of S=N are r, where it raises, and cr, where it calls and "
-                 "seat 0 raises. S=N of 8 has experts as fine as the base: what they change is not due to finer "
-                 "buckets.")  # fmt: skip
+                 f"seat 0 raises. {next(iter(large.FINER))} has experts as fine as a base of 8: what they change is "
+                 "not due to finer buckets.")  # fmt: skip
 
 
 def reached(r: CourseResults) -> Sheet:

@@ -54,12 +54,15 @@ def respond(
     seed: int = 1,
     on_block: Callable[[int], None] | None = None,
     device: str = "cpu",
+    threads: int | None = None,
 ) -> Blueprint:
     """A blueprint trained against a fixed strategy; its greedy player is the responder.
 
+    abstraction: its name, or a blueprint that has learned nothing.
+
     Walks try all actions of the responder and sample the target's, so the regrets of an action add up to what it gains
     over the responder's own play: the largest one is played. device: cpu or gpu, where a run is not reproducible to the
-    byte.
+    byte; threads: default all cores, and only one gives the same bytes every time.
     """
     from kibitz.solvers.kernels.players import RESPOND, UNIFORM, Mask
 
@@ -69,13 +72,16 @@ def respond(
         raise SolverError(f"device {device!r}: choose cpu or gpu")
     if int(target.player.kind) == UNIFORM:
         raise SolverError("the uniform player cannot have a trained responder: use a match")
-    name = target.machine.default if abstraction is None else abstraction
-    blueprint = new_blueprint(target.machine, BlueprintRequest(memory, abstraction=name, seed=seed))
+    if isinstance(abstraction, Blueprint):
+        blueprint = abstraction
+    else:
+        name = target.machine.default if abstraction is None else abstraction
+        blueprint = new_blueprint(target.machine, BlueprintRequest(memory, abstraction=name, seed=seed))
     began, mask = clock(), Mask(np.int64(RESPOND), np.uint64(0), np.int64(0))
     if device == "gpu":
         _respond_on_gpu(blueprint, mask, target, seconds, iterations, on_block)
         return blueprint
-    threads = cores() if blueprint.store.parallel else 1
+    threads = (threads or cores()) if blueprint.store.parallel else 1
     blueprint.warm_up()
     with ThreadPoolExecutor(threads) as pool:
         while iterations is None or blueprint.iteration < iterations:

@@ -161,6 +161,16 @@ class PokerPlugin(FormPlugin):
 
         return bucket_setting(game, base, solver) if self.reads(base) else None
 
+    def stitch_large(self, game: Any, base: Any, effort: Any) -> Any:
+        from kibitz.poker.stitching.large_setting import large_setting
+
+        return large_setting(game, base, effort)
+
+    def stitch_blueprint(self, base: Any, limits: Any, effort: Any) -> Any:
+        from kibitz.poker.stitching.row_setting import row_setting
+
+        return row_setting(base, limits, effort)
+
     def blueprint(self, machine: Any, wanted: Any, base: Any) -> Any:
         from kibitz.poker.blueprints.rows import row_blueprint
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from kibitz.bench import bench_spots
-from kibitz.bench.bench_spots import ONE, PEER, SPOTS, TWO, agree, spot_of, spots_markdown, theirs
+from kibitz.bench.bench_spots import PEER, SPOTS, TWO, agree, spot_of, spots_markdown, theirs
 from kibitz.core.errors import KibitzError
 
 FAKE = """#!{python}
@@ -56,12 +56,15 @@ def measured(seconds, iteration, value=30.0):
 
 
 def test_the_page_divides_the_times_and_compares_the_values():
-    each = {TWO: measured(1.0, 0.01), ONE: measured(2.0, 0.018), PEER: measured(3.0, 0.05, 30.9)}
+    each = {TWO: measured(1.0, 0.01), PEER: measured(3.0, 0.05, 30.9)}
     row = {"spot": SPOTS[2]._asdict(), "measured": each}
-    result = json.loads(json.dumps({"target": 0.005, "rows": [row]}))
+    ratios = {"turn": {"together": [1.5, 1.8, 2.0], "apart": [1.6, 1.7, 1.9]},
+              "flop": {"together": [1.6], "apart": [2.0]}}  # fmt: skip
+    result = json.loads(json.dumps({"target": 0.005, "rows": [row], "threads": ratios}))
     text = "\n".join(spots_markdown(result))
-    assert "| 1.000 (50 iterations) | 3.000 (50 iterations) | 3.00 | 10.00 | 50.00 | 5.00 | 1.80 |" in text
-    assert "| yes |" in text
+    assert "| 1.000 (50 iterations) | 3.000 (50 iterations) | 3.00 | 10.00 | 50.00 | 5.00 |" in text
+    assert "| yes |" in text and "Goal: 2 times; 1 of 1 spots reach it." in text
+    assert "| turn | 1.80 (1.50 to 2.00) | 1.70 (1.60 to 1.90) |" in text and "Goal: 1.7; 1 of 2 spots" in text
     assert not agree(measured(1, 1), measured(1, 1, 31.0))
     del row["measured"][PEER]
     assert "| 1.000 (50 iterations) | - | - |" in "\n".join(spots_markdown({"target": 0.005, "rows": [row]}))
@@ -72,6 +75,7 @@ def test_a_quick_run_measures_one_spot(tmp_path, monkeypatch, fake):
     monkeypatch.setenv("KIBITZ_POSTFLOP_SOLVER", fake)
     lines = []
     result = bench_spots.bench_spots(True, tmp_path / "spots.json", lines.append)
-    assert len(result["rows"]) == len(lines) == 1
+    assert len(result["rows"]) == len(result["threads"]) == 1 and len(lines) == 2
+    assert all(ratio > 0.0 for each in result["threads"].values() for ratio in (*each["together"], *each["apart"]))
     assert result["rows"][0]["measured"][TWO]["exploitability"] <= 0.005
     assert json.loads((tmp_path / "spots.json").read_text()) == json.loads(json.dumps(result))

@@ -53,6 +53,21 @@ def test_experts_in_buckets(call: Call) -> None:
     assert all("percentile(" in move["name"] for move in found["plan"]["moves"])
 
 
+def test_holdem_in_buckets(call: Call) -> None:
+    small = "poker(file=holdem.limit.2p, ranks=4, suits=3)"
+    good(call, "solve", small, "--abstraction", "percentile(2)", "--solver", "dcfr+", "--iterations", "5", "--out",
+         "base.profile")  # fmt: skip
+    line = ("stitch", "auto", small, "--base", "base.profile", "--inside", "percentile(2); percentile(3)", "--cuts",
+            "1", "--max-infosets", "80k", "--seats", "all", "--iterations", "4", "--pilot", "1", "--flops", "24",
+            "--solver")  # fmt: skip
+    found = data(call, *line, "dcfr+", "--plan")
+    (tried,) = found["plan"]["tried"]  # the finest list that fits the part
+    assert found["effort"]["flops"] == 24 and tried["infosets"] <= 80_000 and found["plan"]["parts"][0]["loss"] > 0.0
+    assert "give --solver dcfr+ or dcfr" in bad(call, *line, "cfr+", "--plan")
+    assert "--flops 0" in bad(call, *line, "dcfr+", "--plan", "--flops", "0")
+    assert "--device" in bad(call, "stitch", "auto", "kuhn", "--base", "JQ.K", "--device", "gpu")
+
+
 def test_plans_are_drawn(call: Call) -> None:
     good(call, "stitch", "auto", LEDUC, "--base", "JQ.K", *QUICK, "--plan", "--plot", "plan.png")
     assert Path("plan.png").stat().st_size > 10_000

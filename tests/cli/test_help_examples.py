@@ -42,7 +42,7 @@ SMALLER = [
     (r"--memory \S+", "--memory 50MB"),
     (r"\brhode_island\b", "'rhode_island(ranks=3, suits=2)'"),
     (r"--seeds \d+", "--seeds 2"),
-    (r"^reproduce (\w+)", r"reproduce \1 --quick"),
+    (r"^reproduce ([\w-]+)", r"reproduce \1 --quick"),
     (r"/tmp/", "tmp/"),
     (r"holdem\.limit\.3p", "'poker(file=holdem.limit.3p, ranks=3)'"),
     (r"--max-infosets \d\d?\d?M", "--max-infosets 20M"),
@@ -52,7 +52,8 @@ SMALLER = [
 # Those who wait for a partner: tests/poker/test_acpc_dealer.py and tests/test_web_*.py play both sides.
 PARTNER = r"acpc join|acpc serve .*--port|ui"
 # With compiling, a minute.
-SLOW = r"reproduce|bench|acpc serve rhode_island|\w+ holdem.limit.3p|evaluate always|"
+SLOW = r"reproduce|bench|stitch auto 'poker\(file=holdem.limit.2p|"
+SLOW += r"acpc serve rhode_island|\w+ holdem.limit.3p|evaluate always|"
 SLOW += r"match 'search|match three|play 'leduc\(players=3\)'|"
 SLOW += r"poker preflop --stacks 20 |poker cards equity ([AKQJT][AKQJT]s?o? |'top)|poker cards show 'Ah Kd'$"
 OUTPUTS = {"--out", "--plot", "--log", "--markdown", "--transcript", "--checkpoint", "--html", "--csv"}

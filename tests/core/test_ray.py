@@ -204,12 +204,12 @@ def test_another_version_on_a_node_is_refused(pool, monkeypatch):
 
 
 def test_closing_the_iterator_cancels(pool):
-    answers = pool.map(work.slow_square, [Piece((x, 0.0 if x == 0 else 30.0), cost=-x) for x in range(5)])
+    answers = pool.map(work.slow_square, [Piece((x, 0.0 if x == 0 else 900.0), cost=-x) for x in range(5)])
     began = time.monotonic()
     assert next(answers) == (0, 0)
     answers.close()
     assert list(pool.map(work.square, [Piece((5,))])) == [(0, 25)]  # cores are free again
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 600  # on any machine, however busy; without cancelling it takes 900
 
 
 def test_artefacts_go_to_nodes_that_do_not_see_them(pool, tmp_path):

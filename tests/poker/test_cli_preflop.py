@@ -55,7 +55,7 @@ def test_sizes_are_estimated():
 
 @pytest.mark.parametrize(("words", "sentence"), [
     (["--opens", "2.5"], "'2.5' has no unit"),
-    (["--at", "bet 3"], "there is no 'bet 3' here"),
+    (["--at", "bet 3"], "'bet 3' is not an action here"),
     (["--stacks", "20,y"], "'y' is not a number"),
 ])  # fmt: skip
 def test_mistakes_are_pointed_at(words, sentence):
@@ -85,10 +85,40 @@ def test_three_ranges_are_three_players(tmp_path):
 
 
 @pytest.mark.parametrize(("words", "sentence"), [
-    (["--rake", "5%"], "leave --rake out"),
+    (["--donks", "50%"], "leave --donks out"),
     (["--lock", "check: check = 100%"], "leave --lock out"),
-    (["--at", "bet 7"], "there is no 'bet 7' here"),
+    (["--at", "bet 7"], "'bet 7' is not an action here"),
     (["--stacks", "10,20"], "one for each of 3 players"),
 ])  # fmt: skip
 def test_what_three_players_do_not_have(words, sentence):
     assert sentence in said(*THREE, *words, code=2)
+
+
+TURN = ["poker", "spot", "--board", "Qs Jh 2h 5c", "--pot", "90", "--stacks", "60", "--ranges", "AA, T9s", "KK, AQs",
+        "QQ, KJs", "--bets", "50%", "--raises", "none", "--iterations", "2000", "--threads", "1"]  # fmt: skip
+
+
+def test_three_players_are_saved_and_later_streets_are_shown(tmp_path):
+    saved, table = str(tmp_path / "three"), tmp_path / "river.csv"
+    first = said(*TURN, "--rake", "5%", "--rake-cap", "4", "--save", saved)
+    assert "Rake of 5% is taken off" in " ".join(first.split())
+    assert first == said("poker", "spot", saved)
+    line = "check, check, check, 5d"
+    text = said("poker", "spot", saved, "--at", line, "--csv", str(table))
+    assert "board Qs Jh 2h 5c 5d" in text and "All hands that come here are counted." in text
+    assert {row["line"] for row in csv.DictReader(table.open())} == {line}
+    data = json.loads(said("poker", "spot", saved, "--at", line, "--json"))
+    assert data["rake"] == 0.05 and data["node"]["player"] == "OOP" and data["node"]["deals"] == 0
+    assert "A card comes here" in said("poker", "spot", saved, "--at", "check, check, check")
+    assert "leave --bets out" in said("poker", "spot", saved, "--bets", "50%", code=2)
+    assert "cannot come on the board" in said("poker", "spot", saved, "--at", "check, check, check, Qs", code=2)
+    assert "'Qs' cannot come" in said(*TURN, "--at", "check, check, check, Qs", code=2)
+    assert "is a multiway, not a spot" in said(*(word for word in TURN if word != "QQ, KJs"), "--save", saved, code=2)
+
+
+def test_a_file_may_have_three_ranges(tmp_path):
+    file = tmp_path / "three.toml"
+    file.write_text('board = "Qs Jh 2h 5c 5d"\npot = 90\nstacks = 60\nranges = ["AA, T9s", "KK, AQs", "QQ, KJs"]\n'
+                    'bets = "50%"\nraises = "none"\nrake = 0.05\n')  # fmt: skip
+    data = json.loads(said("poker", "spot", str(file), "--iterations", "500", "--threads", "1", "--json"))
+    assert data["players"] == ["OOP", "MID", "IP"] and data["rake"] == 0.05

@@ -100,7 +100,7 @@ def test_a_size_in_big_blinds_is_for_play_before_the_flop():
 
 
 def test_wrong_lines_point_at_the_word():
-    with pytest.raises(GameError, match=r"there is fold, call, raise 2\.5") as error:
+    with pytest.raises(GameError, match=r"choose fold, call, raise 2\.5") as error:
         nodes_of(preflop(20)).at("bet 3")
     assert "^^^^^" in str(error.value)
 

@@ -26,7 +26,7 @@ from kibitz.core.errors import GameError, SolverError
 from kibitz.core.resources import free_memory
 from kibitz.games.machine import Machine, RowKeys
 from kibitz.games.trusted import same_game
-from kibitz.poker.rules.rows import NONE, RowLayout, RowPlan, data_of, rows_from
+from kibitz.poker.rules.rows import NONE, RowLayout, RowPlan, data_of, rows_from, within
 from kibitz.solvers import tables
 from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.saved_blueprints import training_numbers
@@ -247,7 +247,10 @@ def blocks_of(layout: RowLayout) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def stitched(base: Blueprint, experts: Mapping[str, Mapping[int, Blueprint]]) -> Blueprint:
-    """A base and its static experts as one strategy. experts: part -> seat -> the expert that plays it there."""
+    """A base and its static experts as one strategy. experts: part -> seat -> the expert that plays it there.
+
+    A base may have parts itself, if it is stitched already: they stay, but for those within a new part.
+    """
     machine, parts, outside = base.machine, tuple(experts), layout_of(base)
     names = []
     for part, by_seat in experts.items():
@@ -258,18 +261,27 @@ def stitched(base: Blueprint, experts: Mapping[str, Mapping[int, Blueprint]]) ->
         if len(buckets) != 1:
             raise SolverError(f"part {part}: the experts of all players must use the same buckets")
         names.append(buckets.pop())
-    if outside.rows.parts:
-        raise SolverError("a base that has parts itself cannot be used for stitching: use one without parts")
-    layout, view = _viewed(machine, RowPlan((outside.rows.buckets[0], *names), parts))
+    kept = [part for part in outside.rows.parts if not any(within(outside.rounds, part, new) for new in parts)]
+    old = [outside.rows.buckets[1 + outside.rows.parts.index(part)] for part in kept]
+    layout, view = _viewed(machine, RowPlan((outside.rows.buckets[0], *old, *names), (*kept, *parts)))
     shares = np.zeros(layout.columns, np.uint8)
-    _copy(base, range(machine.players), layout, shares, layout.part == 0)
-    for number, (part, by_seat) in enumerate(experts.items()):
+    _copy(base, range(machine.players), layout, shares, layout.part <= len(kept))
+    for number, (part, by_seat) in enumerate(experts.items(), len(kept)):
         for expert in {id(each): each for each in by_seat.values()}.values():
             own = layout_of(expert)
             inside = (layout.part == number + 1) & (own.part == own.rows.parts.index(part) + 1)
             _copy(expert, [seat for seat, each in by_seat.items() if each is expert], layout, shares, inside)
     return Blueprint(machine, view, PlacedRows(layout, _bytes(shares), machine), base.seed, base.iteration,
                      base.seconds, base.counts.copy())  # fmt: skip
+
+
+def played_rows(machine: Machine, rows: RowPlan, shares: NDArray[np.uint8], like: Blueprint) -> Blueprint:
+    """A strategy of bytes, as `stitched` makes one; like: whose training it was. ValueError: the bytes do not fit."""
+    layout, view = _viewed(machine, rows)
+    if shares.shape != (layout.columns,) or shares.dtype != np.uint8:
+        raise ValueError("its numbers do not fit")
+    return Blueprint(machine, view, PlacedRows(layout, _bytes(shares), machine), like.seed, like.iteration,
+                     like.seconds, like.counts.copy())  # fmt: skip
 
 
 def _copy(

@@ -11,17 +11,20 @@ from numpy.typing import NDArray
 from kibitz.cards.ranges import hand_cards
 from kibitz.core.errors import GameError
 from kibitz.core.resources import MARGIN, free_memory
-from kibitz.poker.multiway.question import Multiway
+from kibitz.play.compiled import Compiled
+from kibitz.poker.multiway.question import Dealt, Multiway
 from kibitz.poker.preflop.nodes import FirstNodes, acting_nodes
 from kibitz.poker.rules.machine import PokerMachine
 from kibitz.poker.rules.rules import Poker
-from kibitz.solvers.table_strategy import looked_up
-from kibitz.solvers.tables import row_bytes
+from kibitz.solvers.blueprint import player
+from kibitz.solvers.table_strategy import TableStrategy, looked_up
+from kibitz.solvers.tables import packed, row_bytes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 HANDS = 1326
 SPREAD = 3.0  # places of a hash table for each row: it grows by steps
+MOST_SHARE = 65_535  # of a row that is kept
 
 
 class RangedMachine(PokerMachine):
@@ -35,16 +38,25 @@ class RangedMachine(PokerMachine):
         rules = Poker(question.definition)
         rules.__dict__["betting"] = question.betting
         super().__init__(rules, question.betting)
-        hands = [question.hands(seat) for seat in range(question.players)]
-        sums = [np.cumsum(weights[own]) for weights, own in zip(question.live, hands, strict=True)]
-        cards = hand_cards()[np.concatenate(hands)].astype(np.uint8)
         poker: Any = self.game
-        self.game: Any = RangedGame(
-            **poker._asdict(), shown=np.array(question.board, np.uint8),
-            first=np.concatenate(([0], np.cumsum([len(own) for own in hands]))).astype(np.uint64),
-            below=np.concatenate([each / each[-1] for each in sums]), low=cards[:, 0].copy(), high=cards[:, 1].copy(),
-        )  # fmt: skip
+        self.game: Any = RangedGame(**poker._asdict(), **_deck_of(question), rake=np.float64(question.rake),
+                                    most_rake=np.float64(question.rake_cap / question.unit))  # fmt: skip
         self.train, self.duel = train, duel
+
+    def game_at(self, dealt: Dealt) -> Any:
+        """The game with other hands and a longer board, for deals that go on from a later node."""
+        return self.game._replace(**_deck_of(dealt))
+
+
+def _deck_of(dealt: Dealt) -> dict[str, Any]:
+    """The board and the hands of all seats, as kernels take them."""
+    hands = [dealt.hands(seat) for seat in range(len(dealt.live))]
+    sums = [np.cumsum(weights[own]) for weights, own in zip(dealt.live, hands, strict=True)]
+    cards = hand_cards()[np.concatenate(hands)].astype(np.uint8)
+    return {"shown": np.array(dealt.board, np.uint8),
+            "first": np.concatenate(([0], np.cumsum([len(own) for own in hands]))).astype(np.uint64),
+            "below": np.concatenate([each / each[-1] for each in sums]),
+            "low": cards[:, 0].copy(), "high": cards[:, 1].copy()}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -76,16 +88,16 @@ def size_of(question: Multiway, most_bytes: int | None = None) -> MultiwaySize:
     return MultiwaySize(len(tree), rows, needed)
 
 
-def strategy_of(agent: Any, nodes: FirstNodes, question: Multiway) -> list[Floats]:
-    """What an agent plays on the first street: of each node [actions, 1326], even for hands outside of the range."""
+def strategy_of(agent: Any, nodes: FirstNodes, dealt: Dealt) -> list[Floats]:
+    """What an agent plays on a street: of each node [actions, 1326], even for hands outside of the range."""
     from kibitz.poker.rules.kernels.machine import keys
 
     machine, rows = agent.machine, agent.table
     strategy: list[Floats] = [np.empty((0, HANDS))] * len(nodes)
-    board = np.array(question.board, np.uint8)
+    board = np.array(dealt.board, np.uint8)
     for node in nodes.decisions:
         seat, width = int(nodes.turn[node]), len(nodes.names[node])
-        own = question.hands(seat)
+        own = dealt.hands(seat)
         states = machine.states(np.repeat(board[None], len(own), axis=0), hand_cards()[own].astype(np.uint8), seat)
         states[:, 0] = nodes.number[node]
         of_row = np.zeros(len(own), np.uint64)
@@ -96,12 +108,12 @@ def strategy_of(agent: Any, nodes: FirstNodes, question: Multiway) -> list[Float
 
 
 class SpotDeals:
-    """Fresh deals, played out by an agent from the ends of the first street; classes are hands by number."""
+    """Fresh deals, played out by an agent from the ends of a street; classes are hands by number."""
 
-    def __init__(self, agent: Any, nodes: FirstNodes, seed: int) -> None:
+    def __init__(self, agent: Any, nodes: FirstNodes, seed: int, dealt: Dealt) -> None:
         from kibitz.poker.preflop.kernels.rolls import scratch
 
-        self.machine, self.nodes, self.seed, self.player = agent.machine, nodes, seed, agent.player
+        self.game, self.nodes, self.seed, self.player = agent.machine.game_at(dealt), nodes, seed, agent.player
         self.ends = acting_nodes(nodes).astype(np.uint64)
         self.scratch = scratch(agent.machine.actions)
 
@@ -111,6 +123,31 @@ class SpotDeals:
 
         players = self.nodes.question.players
         won, hands = np.empty((count, len(self.ends), players)), np.empty((count, players), np.int64)
-        roll_out(self.machine.game, self.player, self.ends, np.arange(HANDS), (np.int64(self.seed), np.int64(first)),
+        roll_out(self.game, self.player, self.ends, np.arange(HANDS), (np.int64(self.seed), np.int64(first)),
                  won, hands, np.empty(count, np.int64), self.scratch)  # fmt: skip
         return won, hands
+
+
+# Rows that are kept: 16 bits for each action
+
+
+def packed_rows(key: NDArray[np.uint64], value: NDArray[np.float32]) -> tuple[NDArray[np.uint64], NDArray[np.uint16]]:
+    """(keys, [rows, actions] probabilities times 65,535) of rows in the order of their keys: of averages, or of regrets
+    where nothing was averaged. Rows without either are left out: they play all actions alike. Threads may have made a
+    row twice; the first is played."""
+    half = value.shape[1] // 2
+    regret, average = np.maximum(value[:, :half], 0.0), value[:, half:]
+    weights = np.where(average.sum(axis=1, keepdims=True) > 0.0, average, regret).astype(np.float64)
+    total = weights.sum(axis=1)
+    kept = (total > 0.0) & np.append(True, key[1:] != key[:-1])[: len(key)]
+    return key[kept], np.rint(MOST_SHARE * weights[kept] / total[kept, None]).astype(np.uint16)
+
+
+def packed_agent(machine: RangedMachine, key: NDArray[np.uint64], share: NDArray[np.uint16]) -> Compiled:
+    """An agent that plays from packed rows."""
+    from kibitz.solvers.kernels.players import AVERAGE
+
+    value = np.zeros((len(key), 2 * machine.actions), np.float32)
+    value[:, machine.actions :] = share
+    view, table = machine.view("null"), packed(key, value)
+    return Compiled(machine, player(machine, AVERAGE, view, table), "the answer", TableStrategy(machine, view, table))

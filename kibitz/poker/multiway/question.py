@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,8 @@ from kibitz.poker.rules.acpc import Definition
 from kibitz.poker.rules.betting import Bets, BettingTree, betting_tree
 from kibitz.poker.spots.offers import SizeRule, raises_to
 from kibitz.poker.spots.reading import BETS, RAISES, board_of, caps_of, number_of, range_of, share_of, size_table
-from kibitz.poker.spots.sizes import BetSize
-from kibitz.poker.spots.spot import in_deck, met
+from kibitz.poker.spots.sizes import BetSize, text_of_sizes
+from kibitz.poker.spots.spot import STREETS, in_deck, meeting, met
 
 Floats = NDArray[np.float64]
 NAMES = {2: ("OOP", "IP"), 3: ("OOP", "MID", "IP")}
@@ -33,7 +33,17 @@ MOST_PLAYERS = 6
 MOST_NODES = 2_000_000
 LEAST_ACCEPTED = 1e-4  # of random hands of the ranges, those that share no card: drawing others takes for ever
 TRIALS = 20_000
-OPTIONS = ("max_raises", "force_allin", "chip", "deck", "dead")
+OPTIONS = ("max_raises", "force_allin", "chip", "deck", "dead", "rake", "rake_cap")
+
+
+class Dealt(Protocol):
+    """A board, and the hands that players may hold there."""
+
+    @property
+    def board(self) -> tuple[int, ...]: ...
+    @property
+    def live(self) -> Floats: ...
+    def hands(self, seat: int) -> NDArray[np.int64]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +61,8 @@ class Multiway:
     chip: float = 1.0
     deck: tuple[int, int] = (13, 4)
     texts: tuple[str, ...] = ()
+    rake: float = 0.0  # share of the pot
+    rake_cap: float = math.inf  # chips
 
     def __post_init__(self) -> None:
         if why := _fault(self):
@@ -135,6 +147,7 @@ def multiway(
     ranges    of each player, the first to act first: texts as of kibitz.cards.parse_range, or 1,326 weights
     stacks    chips behind: one number, or one for each player; side pots follow from them
     bets, raises, max_raises, force_allin, chip, dead   as of kibitz.spot, the same for all players
+    rake, rake_cap   share of all pots together, and chips; who takes a part of the pots pays that part of the rake
     """
     if unknown := [name for name in options if name not in OPTIONS]:
         raise GameError(f"a spot with several players has no option {unknown[0]!r}: there are {', '.join(OPTIONS)}")
@@ -152,8 +165,26 @@ def multiway(
         cards, np.where(~in_deck((deck[0], deck[1])), 0.0, [each for each, _ in weights]), chips, behind,
         _sizes("bets", bets), _sizes("raises", raises), caps_of(options.get("max_raises", 2)),
         share_of("force_allin", options.get("force_allin", 0.0)), chip, (deck[0], deck[1]),
-        tuple(text for _, text in weights),
+        tuple(text for _, text in weights), share_of("rake", options.get("rake", 0.0)),
+        number_of("rake_cap", options.get("rake_cap", math.inf)),
     )  # fmt: skip
+
+
+def written(question: Multiway) -> dict[str, Any]:
+    """Plain data from which `multiway` makes the same question. Ranges without a text are left to the caller."""
+    data: dict[str, Any] = {
+        "board": names(question.board), "ranges": list(question.texts), "pot": question.pot,
+        "stacks": list(question.stacks), "max_raises": list(question.max_raises), "force_allin": question.force_allin,
+        "chip": question.chip, "rake": question.rake,
+    }  # fmt: skip
+    for name in ("bets", "raises"):
+        data[name] = {street: text_of_sizes(sizes)
+                      for street, sizes in zip(STREETS, getattr(question, name), strict=True)}  # fmt: skip
+    if question.rake_cap < math.inf:
+        data["rake_cap"] = question.rake_cap
+    if question.deck != (13, 4):
+        data["deck"] = list(question.deck)
+    return data
 
 
 def _sizes(name: str, source: Any) -> tuple[tuple[BetSize, ...], ...]:
@@ -199,19 +230,57 @@ def _fault(question: Multiway) -> str | None:
             return f"{number:g} is not a whole number of the smallest chip, {question.chip:g}, or too many of them"
     if not 0.0 <= question.force_allin <= 1e6:
         return f"force_allin should be a share of the pot, 0 or more, not {question.force_allin:g}"
-    if accepted(question) < LEAST_ACCEPTED:
+    if not 0.0 <= question.rake < 1.0 or not question.rake_cap >= 0.0:
+        return "rake is a share of the pot, 0 to 1, and its cap a number of chips"
+    if accepted(question.live) < LEAST_ACCEPTED:
         return "the ranges hold hardly any hands that share no card: give wider ones"
     return None
 
 
-def accepted(question: Multiway, seed: int = 0) -> float:
-    """Of hands drawn from the ranges, the share that have no card in common: an estimate."""
+# Hands that can be dealt together
+
+
+def accepted(ranges: Floats, seed: int = 0) -> float:
+    """Of hands drawn from ranges [players, 1326], the share that have no card in common: an estimate."""
     draw = np.random.default_rng(seed)
     cards = []
-    for weights in question.live:
+    for weights in ranges:
         numbers = np.flatnonzero(weights)
         chosen = draw.choice(numbers, TRIALS, p=weights[numbers] / weights[numbers].sum())
         cards.append(hand_cards()[chosen])
     every = np.sort(np.concatenate(cards, axis=1), axis=1)
     apart = np.all([every[:, a] != every[:, b] for a, b in pairwise(range(every.shape[1]))], axis=0)
     return float(apart.mean())
+
+
+def weight_of_deals(ranges: Floats) -> float:
+    """The weights of all deals from ranges, summed: exact for two and three players, an estimate for more."""
+    if not ranges.any(axis=1).all():
+        return 0.0
+    if len(ranges) > 3:
+        return float(ranges.sum(axis=1).prod()) * accepted(ranges)
+    if len(ranges) == 2:
+        return float(ranges[0] @ meeting(ranges[1]))
+    total = 0.0
+    cards, third = hand_cards(), ranges[2]
+    for hand in np.flatnonzero(ranges[0]).tolist():
+        gone = met(tuple(cards[hand].tolist()))
+        left = meeting(np.where(gone, 0.0, third))
+        total += float(ranges[0, hand] * (np.where(gone, 0.0, ranges[1]) @ left))
+    return total
+
+
+# What the house takes
+
+
+def raked(paid: Sequence[int], won: Sequence[float], rake: float, cap: float) -> list[float]:
+    """What seats take out of the pots after rake. won: before it.
+
+    The house takes a share of all that was called, `cap` at most. What nobody called goes back whole. Seats pay in
+    proportion to what they take.
+    """
+    second, top = sorted(paid)[-2:]
+    pot = sum(paid) - (top - second)
+    keep = 1.0 - min(rake * pot, cap) / pot
+    back = [top - second if chips == top else 0 for chips in paid]
+    return [keep * (chips - own) + own for chips, own in zip(won, back, strict=True)]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.ranges import hand_cards
-from kibitz.poker.multiway.question import Multiway
+from kibitz.poker.multiway.question import Dealt, raked
 from kibitz.poker.preflop.measuring import response
 from kibitz.poker.preflop.nodes import FirstNodes, reaches
 from kibitz.poker.rules.rules import strength, winnings
@@ -33,18 +34,18 @@ class RiverMeasure:
     reach: Floats  # [P]
 
 
-def is_countable(question: Multiway, nodes: FirstNodes) -> bool:
+def is_countable(dealt: Dealt, nodes: FirstNodes) -> bool:
     """Whether all triples of hands can be counted."""
-    if question.players != 3 or question.street != 2:
+    if len(dealt.live) != 3 or len(dealt.board) != 5:
         return False
-    hands = [float(len(question.hands(seat))) for seat in range(3)]
+    hands = [float(len(dealt.hands(seat))) for seat in range(3)]
     return hands[0] * hands[1] * hands[2] * len(nodes) <= MOST_WORK
 
 
-def river_measure(question: Multiway, nodes: FirstNodes, strategy: list[Floats]) -> RiverMeasure:
+def river_measure(dealt: Dealt, nodes: FirstNodes, strategy: list[Floats]) -> RiverMeasure:
     reach = reaches(nodes, strategy)
-    sums, total = _sums(question, reach[nodes.ends], _pays(nodes))
-    met, _ = _sums(question, reach, np.ones((len(nodes), 27, 3)))
+    sums, total = _sums(dealt, reach[nodes.ends], _pays(nodes))
+    met, _ = _sums(dealt, reach, np.ones((len(nodes), 27, 3)))
     values, gains = np.zeros(3), np.zeros(3)
     actions: list[Floats] = [np.empty((0, 1326))] * len(nodes)
     for seat in range(3):
@@ -63,18 +64,18 @@ def river_measure(question: Multiway, nodes: FirstNodes, strategy: list[Floats])
     return RiverMeasure(values, gains, actions, mets, often)
 
 
-def _sums(question: Multiway, reach: Floats, pays: Floats) -> tuple[Floats, float]:
+def _sums(dealt: Dealt, reach: Floats, pays: Floats) -> tuple[Floats, float]:
     """([3, E, 1326] what seats win at ends with a hand, over the hands of the others, times the weights of all; the
     weight of all deals)."""
     from kibitz.poker.multiway.kernels.rivers import RiverHands, add_ends
 
     hands = []
     for seat in range(3):
-        own = question.hands(seat)
+        own = dealt.hands(seat)
         cards = hand_cards()[own]
-        every = np.concatenate([cards, np.repeat([question.board], len(own), axis=0)], axis=1).astype(np.uint8)
+        every = np.concatenate([cards, np.repeat([dealt.board], len(own), axis=0)], axis=1).astype(np.uint8)
         mask = (np.uint64(1) << cards[:, 0].astype(np.uint64)) | (np.uint64(1) << cards[:, 1].astype(np.uint64))
-        hands.append(RiverHands(own, question.live[seat][own], mask, np.asarray(strength(every), np.int64)))
+        hands.append(RiverHands(own, dealt.live[seat][own], mask, np.asarray(strength(every), np.int64)))
     sums = np.zeros((3, len(pays), 1326))
     by_seat = tuple(np.ascontiguousarray(reach[:, seat]) for seat in range(3))
     total = add_ends(tuple(hands), by_seat, pays, sums)
@@ -84,6 +85,7 @@ def _sums(question: Multiway, reach: Floats, pays: Floats) -> tuple[Floats, floa
 def _pays(nodes: FirstNodes) -> Floats:
     """[ends, 27, 3]  what seats win by how their hands compare: 9 a + 3 b + c, where a is the first with the second, b
     the first with the third, c the second with the third; 0 below, 1 equal, 2 above."""
+    question: Any = nodes.question
     pays = np.zeros((len(nodes.ends), 27, 3))
     orders = {}
     for values in product(range(3), repeat=3):
@@ -93,7 +95,7 @@ def _pays(nodes: FirstNodes) -> Floats:
     for k, end in enumerate(nodes.ends):
         paid, folded = nodes.paid[end].tolist(), nodes.folded[end].tolist()
         for code, values in orders.items():
-            won = winnings(paid, folded, values)
+            won = raked(paid, winnings(paid, folded, values), question.rake, question.rake_cap / question.unit)
             pays[k, code] = np.array(won) - paid
     return pays
 

@@ -1,4 +1,4 @@
-"""The first round of betting: its decisions and its ends, numbered from 0 in preorder.
+"""One round of betting, the first or a later one: its decisions and its ends, numbered from 0 in preorder.
 
 An end is a fold of all but one, the place where the next cards come, with more betting or for a showdown, or the
 showdown itself. The question may be one about play before the flop, or about a spot.
@@ -17,6 +17,7 @@ from kibitz.core.errors import GameError
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.poker.rules.acpc import Definition
 from kibitz.poker.rules.betting import BettingTree
+from kibitz.poker.spots.lines import action_number, followed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -79,59 +80,51 @@ class FirstNodes:
 
     def at(self, line: str) -> int:
         """The node of a line. Names of actions may be cut: "raise" where there is one raise, "allin"."""
-        node, at = 0, 0
-        for piece in line.split(",") if line.strip() else []:
-            word = " ".join(piece.lower().split())
-            blank = len(piece) - len(piece.lstrip())
-            if (here := self._child(node, word)) is None:
-                from kibitz.core.pointing import PointedError
+        return followed(0, line, self.after)
 
-                offered = ", ".join(self.names[node]) or "no more, as the betting of this street is over"
-                raise PointedError(f"the line: there is no {word[:40]!r} here; there is {offered}", line, at + blank,
-                                   at + len(piece.rstrip()))  # fmt: skip
-            node, at = here, at + len(piece) + 1
-        return node
-
-    def _child(self, node: int, word: str) -> int | None:
-        whole = [child for child, name in zip(self.children[node], self.names[node], strict=True) if name == word]
-        if whole:
-            return whole[0]
-        part = [child for child, name in zip(self.children[node], self.names[node], strict=True)
-                if word and (name.split()[0] == word or name.replace(" ", "") == word.replace(" ", ""))]  # fmt: skip
-        return part[0] if len(part) == 1 else None
+    def after(self, node: int, word: str) -> int:
+        """The node after an action."""
+        if self.turn[node] < 0:
+            raise GameError("the betting of this street is over here")
+        return self.children[node][action_number(word, self.names[node])]
 
     def is_fold(self, node: int) -> bool:
         """Whether all but one have folded."""
         return bool(self.turn[node] < 0 and self.folded[node].sum() == self.question.players - 1)
 
 
-def nodes_of(question: Question) -> FirstNodes:
-    """The first round of a question's betting."""
+def nodes_of(question: Question, root: int | None = None) -> FirstNodes:
+    """The first round of a question's betting; or the round that begins with a decision, a node of the whole tree."""
     tree = question.betting
-    root = 1 if tree.turn[0] == CHANCE else 0  # cards on the board come before the first round
-    above = np.where(tree.parent >= root, tree.round[tree.parent], 0)
-    is_here = (above == 0) & ((tree.parent < root) | (tree.turn[tree.parent] >= 0))
-    number = np.flatnonzero(is_here)[root:]
+    begin = (1 if tree.turn[0] == CHANCE else 0) if root is None else root  # cards may come before the first round
+    outside = np.flatnonzero(tree.parent[begin + 1 :] < begin)
+    below = np.arange(begin, begin + 1 + int(outside[0]) if len(outside) else len(tree))
+    above = tree.parent[below]
+    is_here = (tree.turn[above] >= 0) & (tree.round[above] == tree.round[begin])
+    is_here[0] = True
+    number = below[is_here]
     if not (tree.turn[number] >= 0).any():
         raise GameError("nobody has a decision: give larger stacks")
     place = np.full(len(tree) + 1, -1, np.int64)  # the last is that of no node
     place[number] = np.arange(len(number))
-    parent = place[tree.parent[number]]
+    parent = place[above[is_here]]
+    parent[0] = -1
     turn = np.where(tree.turn[number] >= 0, tree.turn[number], TERMINAL).astype(np.int64)
     nodes = FirstNodes(question, number, parent, tree.action[number].astype(np.int64), turn, (), tree.paid[number],
                          tree.folded[number])  # fmt: skip
     names: list[tuple[str, ...]] = []
     for node in range(len(nodes)):
         offer = int(tree.actions_of[number[node]])
-        actions = tree.actions[offer] if offer >= 0 else ()
-        names.append(tuple(_name(nodes, node, child, action)
+        actions = tree.actions[offer] if offer >= 0 and turn[node] >= 0 else ()
+        names.append(tuple(_name(nodes, node, child, action, bool(tree.round[begin]))
                            for child, action in zip(nodes.children[node], actions, strict=True)))  # fmt: skip
     object.__setattr__(nodes, "names", tuple(names))
     return nodes
 
 
-def _name(nodes: FirstNodes, node: int, child: int, action: str) -> str:
-    """An action as people write it: a number is what the player has bet then, without antes and the pot before."""
+def _name(nodes: FirstNodes, node: int, child: int, action: str, later: bool) -> str:
+    """An action as people write it: a number is what the player has bet then on the street, without antes and the pot
+    before."""
     if action == "fold":
         return action
     question, seat = nodes.question, int(nodes.turn[node])
@@ -140,12 +133,13 @@ def _name(nodes: FirstNodes, node: int, child: int, action: str) -> str:
     stacks = question.definition.stacks or ()
     most = min(stacks[seat], max(stack for other, stack in enumerate(stacks)
                                  if other != seat and not nodes.folded[node, other]))  # fmt: skip
-    opened = nodes.paid[node].max() > nodes.paid[0].min()
-    word = "allin" if nodes.paid[child, seat] >= most else "raise" if opened else "bet"
-    return f"{word} {int(action[1:]) * question.unit:.10g}"
+    before = nodes.paid[0].max() if later else nodes.paid[0].min()  # blinds are bets, what earlier streets had is not
+    word = "allin" if nodes.paid[child, seat] >= most else "raise" if nodes.paid[node].max() > before else "bet"
+    number = int(nodes.paid[child, seat] - before) if later else int(action[1:])
+    return f"{word} {number * question.unit:.10g}"
 
 
-def _acting(turn: NDArray[np.int8], node: int) -> int:
+def acting_node(turn: NDArray[np.int8], node: int) -> int:
     """The first node from here on at which somebody acts or the hand is over."""
     while turn[node] == CHANCE:
         node += 1  # in preorder the only child is the next node
@@ -155,7 +149,7 @@ def _acting(turn: NDArray[np.int8], node: int) -> int:
 def acting_nodes(nodes: FirstNodes) -> Ints:
     """[ends]  of each end, the node of the whole tree at which play goes on after the cards, or ends."""
     turn = nodes.question.betting.turn
-    return np.array([_acting(turn, int(nodes.number[end])) for end in nodes.ends], np.int64)
+    return np.array([acting_node(turn, int(nodes.number[end])) for end in nodes.ends], np.int64)
 
 
 def reaches(nodes: FirstNodes, strategy: list[Floats]) -> Floats:
@@ -171,7 +165,7 @@ def reaches(nodes: FirstNodes, strategy: list[Floats]) -> Floats:
 
 
 class LineNode:
-    """A decision or an end of the first street of a solution, after a line of actions."""
+    """A decision or an end of a street of a solution, after a line of actions."""
 
     def __init__(self, solution: Any, node: int) -> None:
         self.node, self.question = node, solution.question

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from kibitz.cards.holdem import class_names
 from kibitz.core import store
 from kibitz.core.errors import ArtefactError, KibitzError
-from kibitz.poker.preflop.nodes import FirstNodes, nodes_of
+from kibitz.poker.preflop.flat import by_action, by_hand, flat
+from kibitz.poker.preflop.nodes import nodes_of
 from kibitz.poker.preflop.question import data_of, question_of
 from kibitz.poker.preflop.solution import NEVER, PreflopNode, PreflopSolution, Trust
 from kibitz.poker.tournaments.ranges import grid
@@ -79,9 +80,7 @@ def csv_lines(solution: PreflopSolution) -> Iterator[str]:
 
 def save_preflop(solution: PreflopSolution, path: AnyPath) -> None:
     """Write a solution. Another one that lies there is replaced; anything else is not."""
-    arrays = {name: np.concatenate([each.ravel() for each in lists])
-              for name, lists in (("strategy", solution.strategy), ("won", solution.won),
-                                  ("errors", solution.errors), ("met", solution.met))}  # fmt: skip
+    arrays = flat({name: getattr(solution, name) for name in ("strategy", "won", "errors", "met")})
     arrays |= {name: getattr(solution, name) for name in ("reach", "values", "value_errors", "gains")}
     meta = {"question": data_of(solution.question), "iterations": solution.iterations, "seconds": solution.seconds,
             "trust": None if solution.trust is None else asdict(solution.trust)}  # fmt: skip
@@ -95,10 +94,9 @@ def load_preflop(path: AnyPath) -> PreflopSolution:
         meta, arrays = artefact.meta, artefact.arrays
         question = question_of(dict(meta["question"]))
         nodes = nodes_of(question)
-        shapes = [(len(names), len(class_names())) for names in nodes.names]
-        strategy, won, errors = (_lists(arrays[name], shapes) for name in ("strategy", "won", "errors"))
-        met = [row[0] for row in _lists(arrays["met"], [(int(bool(rows)), columns) for rows, columns in shapes])
-               if len(row)]  # fmt: skip
+        count = len(class_names())
+        strategy, won, errors = (by_action(nodes, arrays[name], count) for name in ("strategy", "won", "errors"))
+        met = by_hand(nodes, arrays["met"], count)
         each = {name: np.array(arrays[name], np.float64) for name in ("reach", "values", "value_errors", "gains")}
         players = question.players
         if each["reach"].shape != (len(nodes),) or any(each[name].shape != (players,) for name in list(each)[1:]):
@@ -107,26 +105,12 @@ def load_preflop(path: AnyPath) -> PreflopSolution:
         if trust is not None:
             trust = Trust(**{**trust, "bound_interval": tuple(trust["bound_interval"]),
                              "gain_errors": tuple(trust["gain_errors"])})  # fmt: skip
-        return PreflopSolution(question, nodes, strategy, won, errors, _spread(nodes, met), each["reach"],
+        return PreflopSolution(question, nodes, strategy, won, errors, met, each["reach"],
                                each["values"], each["value_errors"], each["gains"], trust, int(meta["iterations"]),
                                float(meta["seconds"]))  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         why = f": {error}" if isinstance(error, KibitzError) else ""
         raise ArtefactError(f"{path} is no solution before the flop that this version reads{why}") from None
-
-
-def _spread(nodes: FirstNodes, of_decisions: list[Floats]) -> list[Floats]:
-    """Of all nodes, what decisions have; nothing at ends."""
-    rows = iter(of_decisions)
-    return [next(rows) if names else np.empty(0) for names in nodes.names]
-
-
-def _lists(flat: NDArray[Any], shapes: list[tuple[int, int]]) -> list[Floats]:
-    sizes = [rows * columns for rows, columns in shapes]
-    if flat.dtype != np.float64 or flat.shape != (sum(sizes),):
-        raise ArtefactError("its arrays do not fit its betting")
-    pieces = np.split(np.array(flat), np.cumsum(sizes)[:-1])
-    return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 
 
 def _plain(number: float) -> float | None:

@@ -66,7 +66,7 @@ class RowLayout:
         buckets = self.buckets
         self.home: Ints = _homes(rounds, rows.betting, self.part)  # [places]  the first of those with the same rows
         self.first = self.home == np.arange(rounds.places)
-        widths = _widths(rounds)
+        widths = row_widths(rounds)
         self.columns_by_seat: list[int] = []
         self.column = np.full((rounds.places, players), NONE, np.int64)
         self.sizes = np.zeros((rounds.places, players), np.int64)  # columns
@@ -99,7 +99,7 @@ def parts_of(rounds: Rounds, parts: Sequence[str]) -> NDArray[np.uint8]:
     """[places]  1 + the part that a place is in, 0 outside of all. A part within another takes its places from it."""
     if len(parts) > MOST_PARTS:
         raise GameError(f"there are at most {MOST_PARTS} parts")
-    roots = {_root(rounds, text): number + 1 for number, text in enumerate(parts)}
+    roots = {root_of(rounds, text): number + 1 for number, text in enumerate(parts)}
     early = rounds.early
     within = np.zeros(early, np.uint8)
     after = np.zeros(int(rounds.instances[2] - 1) if len(rounds.instances) > 2 else 0, np.uint8)  # by exit
@@ -122,7 +122,12 @@ def parts_of(rounds: Rounds, parts: Sequence[str]) -> NDArray[np.uint8]:
     return np.concatenate(by_round)
 
 
-def _root(rounds: Rounds, text: str) -> int:
+def within(rounds: Rounds, part: str, other: str) -> bool:
+    """Whether a part lies in another, or is the same."""
+    return bool(parts_of(rounds, (other,))[root_of(rounds, part)])
+
+
+def root_of(rounds: Rounds, text: str) -> int:
     """The place at which a part begins."""
     try:
         word = rounds.word(text)
@@ -137,7 +142,7 @@ def _root(rounds: Rounds, text: str) -> int:
     return rounds.place(word)
 
 
-def _widths(rounds: Rounds) -> Ints:
+def row_widths(rounds: Rounds) -> Ints:
     """[places, seats, 2]  columns and decisions of a seat at a place, for each bucket."""
     players, actions = rounds.definition.players, np.diff(rounds.first)
     early = np.zeros((rounds.early, players, 2), np.int64)

@@ -23,7 +23,8 @@ from kibitz.core.pointing import PointedError, words_of
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.poker.spots.engine import SolvedRows
 from kibitz.poker.spots.engine_boards import Renaming, renamed, renamed_hands
-from kibitz.poker.spots.solution import SpotSolution, action_number, card_number
+from kibitz.poker.spots.lines import action_number, card_number
+from kibitz.poker.spots.solution import SpotSolution
 from kibitz.poker.spots.spot import PLAYERS, SpotTree
 
 Floats = NDArray[np.float64]

@@ -14,7 +14,6 @@ wins is NaN.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,17 +22,16 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.deck import NUMBERS, name
+from kibitz.cards.deck import name, names
 from kibitz.cards.ranges import HANDS
 from kibitz.core.errors import GameError
-from kibitz.core.pointing import PointedError, words_of
 from kibitz.games.protocol import CHANCE, TERMINAL
 from kibitz.poker.spots.engine import SolvedRows
 from kibitz.poker.spots.engine_gains import Gains
+from kibitz.poker.spots.lines import action_number, card_number, followed
 from kibitz.poker.spots.spot import PLAYERS, Spot, SpotTree, in_deck, live, meeting, met
 
 Floats = NDArray[np.float64]
-SHORT = {"f": "fold", "x": "check", "k": "check", "c": "call", "a": "allin", "all-in": "allin", "all in": "allin"}
 LEAST = 1e-12  # of the weight that a hand meets at the beginning: below, it meets nobody but by rounding
 
 
@@ -80,15 +78,7 @@ class SpotSolution:
 def place(solution: SpotSolution, line: str) -> SpotNode:
     """Read a line."""
     root = SpotNode(solution, 0, solution.spot.board, live(solution.spot), "", 1.0)
-    if not line.strip():
-        return root
-    node = root
-    for at, word in words_of(line):
-        try:
-            node = node.after(word)
-        except GameError as error:
-            raise PointedError(str(error), line, at, at + len(word)) from None
-    return node
+    return followed(root, line, SpotNode.after)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +135,7 @@ class SpotNode:
             return self.below[action_number(word, self.actions)]
         card = card_number(word)
         if card not in self.cards:
-            raise GameError(f"{word!r:.40} cannot come on the board {_names(self.board)}")
+            raise GameError(f"{word!r:.40} cannot come on the board {names(self.board)}")
         (below,) = self.solution.tree.children(self.node)
         ranges = np.where(met((card,)), 0.0, self.ranges)
         line, chance = self._line(name(card)), self.chance / (len(self.cards) - 4)
@@ -339,33 +329,3 @@ def showdowns(board: Sequence[int], weights: Floats, deck: tuple[int, int]) -> F
     meet_each(np.bitwise_or.reduce(CARD_MASK[cards], axis=1), weights, sums, *room)
     sums[~in_deck(deck)] = 0.0
     return np.ascontiguousarray(sums.T)
-
-
-# Words of lines
-
-
-def action_number(word: str, actions: Sequence[str]) -> int:
-    """Which action a word names: "bet 66", "b66", "allin", "x"."""
-    plain = " ".join(word.lower().split())
-    plain = SHORT.get(plain, plain)
-    if match := re.fullmatch(r"(b|bet|r|raise|a|allin|all-in)\s*(?:to )?\s*([\d.]+)", plain):
-        plain = f"{ {'b': 'bet', 'r': 'raise', 'a': 'allin'}[match[1][0]] } {match[2]}"
-    names = list(actions)
-    if plain in names:
-        return names.index(plain)
-    same = [k for k, action in enumerate(names) if " " in action and action.split()[0] == plain]
-    if len(same) == 1:
-        return same[0]
-    raise GameError(f"{word!r:.40} is not an action here: choose {', '.join(names)}")
-
-
-def card_number(word: str) -> int:
-    plain = word.strip().upper().replace("10", "T")
-    card = NUMBERS.get(plain[:1] + plain[1:].lower())
-    if card is None:
-        raise GameError(f"a card comes here, such as 2c, and {word!r:.40} is none")
-    return card
-
-
-def _names(cards: Sequence[int]) -> str:
-    return " ".join(name(card) for card in cards)

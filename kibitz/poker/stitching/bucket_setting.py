@@ -75,6 +75,35 @@ def ladder(base: str, rounds: int) -> list[str]:
     return list(dict.fromkeys(f"percentile({s[0] if len(set(s)) == 1 else s})" for s in steps))
 
 
+def finest_of(moves: Sequence[tuple[Move, Size]], most: int) -> list[tuple[Move, Size]]:
+    """Of the lists that fit a part, for each S the finest."""
+    kept: list[tuple[Move, Size]] = []
+    groups: dict[tuple[str, str, str], list[tuple[Move, Size]]] = {}
+    for move, size in moves:
+        groups.setdefault((move.kind, move.cuts[0].name, move.seats), []).append((move, size))
+    for group in groups.values():
+        kept += sorted(group, key=lambda each: -each[1].infosets)[:most]
+    return kept
+
+
+def opening_cuts(betting: Any) -> list[Cut]:
+    """Parts by the first actions, as far as the first round goes, where somebody decides. here: [betting nodes]"""
+    known = {str(action) for actions in betting.actions for action in actions}
+    result: list[Cut] = []
+    waiting: list[tuple[str, ...]] = [()]
+    while waiting:
+        before = waiting.pop(0)
+        for action in sorted(known):
+            actions = (*before, action)
+            here = nodes_by_actions(betting, [[{step} for step in actions]]) == 1
+            deciding = here & (betting.turn >= 0)
+            if deciding.any():
+                result.append(Cut(prefix_name(actions, known), here, actions))
+                if betting.round[np.flatnonzero(deciding)[0]] == 0:
+                    waiting.append(actions)
+    return result
+
+
 @dataclass(frozen=True, eq=False)
 class BucketSetting(Setting):
     """Two-player poker with all hands, to be stitched of lists of buckets. base: the name of the base's list."""
@@ -110,14 +139,7 @@ class BucketSetting(Setting):
         return [Move(STATIC, (cut,), seats, (inside,)) for inside in effort.insides for seats in sets]
 
     def tried(self, moves: Sequence[tuple[Move, Size]]) -> list[tuple[Move, Size]]:
-        """Of the lists that fit a part, for each S the finest."""
-        kept: list[tuple[Move, Size]] = []
-        groups: dict[tuple[str, str, str], list[tuple[Move, Size]]] = {}
-        for move, size in moves:
-            groups.setdefault((move.kind, move.cuts[0].name, move.seats), []).append((move, size))
-        for group in groups.values():
-            kept += sorted(group, key=lambda each: -each[1].infosets)[: self.finest]
-        return kept
+        return finest_of(moves, self.finest)
 
     def cuts(self, lost: Floats, most: int, fits: Callable[[Cut], bool]) -> list[Cut]:
         """First actions as far as the first round goes: those after which most is lost."""
@@ -258,21 +280,8 @@ class BucketSetting(Setting):
 
     @cached_property
     def prefixes(self) -> list[Cut]:
-        betting, nodes = self.betting, self._nodes_of_infosets[0]
-        known = {str(action) for actions in betting.actions for action in actions}
-        result: list[Cut] = []
-        waiting: list[tuple[str, ...]] = [()]
-        while waiting:
-            before = waiting.pop(0)
-            for action in sorted(known):
-                actions = (*before, action)
-                here = nodes_by_actions(betting, [[{step} for step in actions]]) == 1
-                deciding = here & (betting.turn >= 0)
-                if deciding.any():
-                    result.append(Cut(prefix_name(actions, known), here[nodes], actions))
-                    if betting.round[np.flatnonzero(deciding)[0]] == 0:
-                        waiting.append(actions)
-        return result
+        nodes = self._nodes_of_infosets[0]
+        return [Cut(cut.name, cut.here[nodes], cut.actions) for cut in opening_cuts(self.betting)]
 
     # Experts
 

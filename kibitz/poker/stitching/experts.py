@@ -8,9 +8,9 @@ part j through the expert's buckets, or through the base's, as a graft's opponen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,6 +84,35 @@ class BucketedBase:
 
     def played(self, node: int) -> NDArray[Any]:
         return self.layout.at(self.profile.probabilities, node)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of what is played; worked out once, as that takes a second where a strategy is large."""
+        return self.profile.sha256
+
+
+class ExpertRows(NamedTuple):
+    """What is played at some nodes of the betting, instead of a base."""
+
+    node: NDArray[np.bool_]  # [betting nodes]
+    buckets: Any  # that number its rows
+    rows: Callable[[int], NDArray[Any]]  # node -> [buckets, actions]
+
+
+def placed(rules: Poker, onto: BucketedBase, pieces: Sequence[ExpertRows], meta: Mapping[str, Any]) -> BucketedBase:
+    """A base with pieces in its place; of those that overlap the last counts. The result is a base again."""
+    buckets, of_node = list(onto.buckets), onto.layout.of_node.copy()
+    source = np.full(len(of_node), -1)
+    for number, piece in enumerate(pieces):
+        of_node[piece.node], source[piece.node] = len(buckets), number
+        buckets.append(piece.buckets)
+    form = ViewForm(rules, buckets, of_node)
+    probabilities = np.empty(form.columns)
+    for node in form.order.tolist():
+        number = int(source[node])
+        form.at(probabilities, node)[:] = onto.played(node) if number < 0 else pieces[number].rows(node)
+    about = {"game": rules.spec, "tree": form.tree_digest, "solver": "stitch", "abstraction": form.abstraction}
+    return BucketedBase(Profile(form.infosets, probabilities, {**about, **meta}), form, tuple(form.buckets))
 
 
 def base_of(game: Poker, base: Profile) -> BucketedBase:
@@ -190,28 +219,20 @@ class ViewTarget(Target):
     def join(self, experts: Sequence[Expert], answers: Sequence[Profile]) -> Profile:
         if self.plan.kind == "dynamic":
             return answers[0]
-        rules, part, onto = self.rules, self.part, self.bucketed
-        buckets, of_node, source = list(onto.buckets), onto.layout.of_node.copy(), np.full(len(part), -1)
-        for number, expert in enumerate(experts):
-            here = (part == expert.part) & np.isin(rules.betting.turn, expert.keeps)
-            of_node[here], source[here] = len(buckets), number
-            buckets.append(hand_buckets(rules.definition, expert.buckets))
-        form = ViewForm(rules, buckets, of_node)
-        probabilities = np.empty(form.columns)
-        for node in form.order.tolist():
-            number = int(source[node])
-            form.at(probabilities, node)[:] = (
-                onto.played(node) if number < 0 else experts[number].game.at(answers[number].probabilities, node)
-            )
+        rules = self.rules
+        pieces = [
+            ExpertRows((self.part == expert.part) & np.isin(rules.betting.turn, expert.keeps),
+                       hand_buckets(rules.definition, expert.buckets),
+                       partial(expert.game.at, answer.probabilities))
+            for expert, answer in zip(experts, answers, strict=True)
+        ]  # fmt: skip
         about = {
             "kind": "static", "partition": self.plan.partition, "seats": str(self.plan.seats),
             "size": max(e.size for e in experts),
             "experts": [[e.name, list(e.keeps), e.game.abstraction, e.size] for e in experts],
             "iterations": [int(a.meta.get("iterations", 0)) for a in answers],
         }  # fmt: skip
-        meta = {"game": rules.spec, "tree": form.tree_digest, "solver": "stitch", "stitch": about,
-                "abstraction": form.abstraction, "base": {"sha256": self.base.sha256}}  # fmt: skip
-        return Profile(form.infosets, probabilities, meta)
+        return placed(rules, self.bucketed, pieces, {"stitch": about, "base": {"sha256": self.base.sha256}}).profile
 
 
 def inside_of(inside: str | Mapping[str, str], part: str) -> str:

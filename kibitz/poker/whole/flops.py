@@ -16,30 +16,40 @@ from numpy.typing import NDArray
 
 from kibitz.cards.boards import pairs
 from kibitz.cards.tables import Tell
+from kibitz.core.errors import SolverError
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.whole.strategy import NodeStrategy
 from kibitz.poker.whole.walk import BEST, PLAYED, Floats, Sweep
 
 
 class SampledSweep(Sweep):
-    """A sweep over every n-th of the first boards."""
+    """A sweep over every n-th of the first boards. without: the sample of every so many is left out first, so that
+    both have no board in common; 0: nothing is left out."""
 
     def __init__(
         self, game: Poker, strategies: tuple[NodeStrategy, NodeStrategy], every: int = 16, dtype: Any = np.float32,
-        device: str = "cpu",
+        device: str = "cpu", without: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(game, strategies, dtype, device)
-        self.every = every
+        self.every, self.without = every, without
         self.sample = f" every {every}" if every > 1 else ""
+        self.sample += f" without {without}" if without else ""
 
     @cached_property
     def shards(self) -> list[list[slice]]:
         every: list[list[slice]] = super().shards
-        return every[min(self.every // 2, len(every) - 1) :: self.every] if every else every
+        if not every:
+            return every
+        if self.without:
+            taken = set(range(_first(self.without, len(every)), len(every), self.without))
+            every = [shard for k, shard in enumerate(every) if k not in taken]
+            if not every:
+                raise SolverError(f"no first board is outside the sample of every {self.without}: take a larger number")
+        return every[_first(self.every, len(every)) :: self.every]
 
     def sums(self, seats: tuple[int, ...], mode: int, tell: Tell | None = None) -> Floats:
         total = super().sums(seats, mode, tell)
-        return total if self.every == 1 else total * self._scale[None, None, :, None]
+        return total if self.every == 1 and not self.without else total * self._scale[None, None, :, None]
 
     @cached_property
     def _scale(self) -> Floats:
@@ -56,6 +66,11 @@ class SampledSweep(Sweep):
         seen = self._even(0, 0, np.repeat(seen[None, :, None], wide, axis=2))[0, :, 0]
         ways = math.comb(len(boards.deck) - self.hole, boards.board[level])
         return np.divide(ways, seen, out=np.zeros(len(seen)), where=seen > 0)
+
+
+def _first(every: int, boards: int) -> int:
+    """The first board of a sample."""
+    return min(every // 2, boards - 1)
 
 
 class OpeningGain(NamedTuple):
@@ -81,12 +96,12 @@ def gains_by_opening(sweep: Sweep, tell: Tell | None = None) -> list[OpeningGain
                 node = int(sweep.lanes.segments.node[segment][0])
                 mine = own[g, :, lane]
                 above = float((mine * (best[seat, g, :, lane] - played[seat, g, :, lane])).sum()) / deals
-                share = _met(mine, other[g, :, lane], sweep) / deals
+                share = met(mine, other[g, :, lane], sweep) / deals
                 gains.append(OpeningGain(betting.text[node].rstrip("/"), seat, share, above))
     return gains
 
 
-def _met(mine: NDArray[np.float64], other: NDArray[np.float64], sweep: Sweep) -> float:
+def met(mine: NDArray[np.float64], other: NDArray[np.float64], sweep: Sweep) -> float:
     """The sum of products of two reaches over all pairs of hands without a card in common."""
     cards = len(sweep.boards.deck)
     hands = pairs(cards, sweep.hole)

@@ -23,6 +23,9 @@ from typing import Any
 
 from kibitz.core.errors import SolverError
 from kibitz.forms.profile import Profile
+from kibitz.games.plugins import plugin_of
+from kibitz.games.tree import Tree
+from kibitz.solvers.blueprint import Blueprint
 from kibitz.solvers.run import solve_through
 from kibitz.stitch.auto.judges import ExactJudge, Judge, Judgement, MatchJudge
 from kibitz.stitch.auto.moves import Move, SearchSetting
@@ -43,39 +46,59 @@ BASE_ITERATIONS = 2000  # of a base that is solved here
 
 def search_of(
     game: Any,
-    base: Profile | str,
+    base: Profile | Blueprint | str,
     limits: Limits | None = None,
     effort: Effort | None = None,
-    judge: Callable[[Setting], Judge] | None = None,
+    judge: Callable[[Any], Judge] | None = None,
     seed: int = 0,
     folder: str | Path | None = None,
     tell: Callable[[str], None] | None = None,
-) -> tuple[StitchSearch, Profile]:
-    """(a search that has not begun, its base); arguments as of `stitch_auto`."""
-    limits, effort, rules = limits or Limits(), effort or Effort(), rules_of(game)
+) -> tuple[StitchSearch, Any]:
+    """(a search that has not begun, its base: a profile, or a blueprint as it is played); arguments as of
+    `stitch_auto`."""
+    limits, effort = limits or Limits(), effort or Effort()
+    place = None if folder is None else Path(folder)
+    if isinstance(base, Blueprint):
+        own = plugin_of(base.machine.rules).stitch_blueprint(base, limits, effort)
+        if own is None:
+            raise SolverError(f"a blueprint of {base.machine.spec} cannot be stitched automatically: give a profile, "
+                              "or an abstraction")
+        rows, chosen = own
+        return StitchSearch(rows, limits, chosen, None if judge is None else judge(rows), seed, place, tell), base
+    if effort.seconds is not None:
+        raise SolverError("--seconds (seconds=) is for a base that is a blueprint: leave it out")
+    rules = rules_of(game)
     subject = rules
     name = base if isinstance(base, str) else str(base.meta.get("abstraction", "null"))
     if name.startswith("own:"):
         raise SolverError("the base was solved in an abstraction that has no name: use one that has a name")
-    if isinstance(base, Profile):
-        base, subject = checked_base(rules, base)
-    setting = setting_of(subject, name, effort.solver)
+    large = None
+    if not isinstance(rules, Tree):
+        large = plugin_of(getattr(rules, "game", rules)).stitch_large(rules, base, effort)
+    setting: Any
+    if large is not None:
+        setting, base, effort = large
+    else:
+        if effort.device != "cpu":
+            raise SolverError("--device (device=) is for a base that is a blueprint, or a profile in buckets of a game "
+                              "that is too large for all hands: leave it out")  # fmt: skip
+        if isinstance(base, Profile):
+            base, subject = checked_base(rules, base)
+        setting = setting_of(subject, name, effort.solver)
     if isinstance(base, str):
         base = solve_through(setting.subject, effort.solver, abstraction=None if base == "null" else base,
                              iterations=BASE_ITERATIONS, seed=seed)  # fmt: skip
     if not effort.insides:
         effort = replace(effort, insides=tuple(setting.insides()))
-    search = StitchSearch(setting, limits, effort, None if judge is None else judge(setting), seed,
-                    None if folder is None else Path(folder), tell)  # fmt: skip
-    return search, base
+    return StitchSearch(setting, limits, effort, None if judge is None else judge(setting), seed, place, tell), base
 
 
 def stitch_auto(
     game: Any,
-    base: Profile | str,
+    base: Profile | Blueprint | str,
     limits: Limits | None = None,
     effort: Effort | None = None,
-    judge: Callable[[Setting], Judge] | None = None,
+    judge: Callable[[Any], Judge] | None = None,
     seed: int = 0,
     folder: str | Path | None = None,
     tell: Callable[[str], None] | None = None,
@@ -84,12 +107,12 @@ def stitch_auto(
     """Choose where experts go, train them and stitch them onto a base, until nothing helps or the budget is spent.
 
     game      a game, its name, its tree, or its form without one
-    base      a profile, or the name of an abstraction that one is solved in
+    base      a profile, or the name of an abstraction that one is solved in; of limit poker also a blueprint
     limits    memory of one computation, time and rounds of the search (`Limits`)
     effort    abstractions and S of experts, iterations (`Effort`)
-    judge     called with the `Setting`; default: exact exploitability (`ExactJudge`)
+    judge     called with the `Setting`; default: exact exploitability (`ExactJudge`), of blueprints matches
     folder    answers of solvers are kept here, and the same call goes on where it was stopped
     tell      is called with a line about what goes on; on_round: with each `Round`
     """
     search, start = search_of(game, base, limits, effort, judge, seed, folder, tell)
-    return search.run(start.probabilities, on_round)
+    return search.run(search.setting.begin(start), on_round)

@@ -45,7 +45,7 @@ class Size(NamedTuple):
 class MoveRun(NamedTuple):
     """The answers of a move."""
 
-    answers: Sequence[Strategy]  # after each of its lengths
+    answers: Any  # a strategy after each of its lengths
     seconds: tuple[float, ...]  # until each of them
 
 
@@ -78,8 +78,12 @@ class SearchSetting(Protocol):
     """What a search asks of a game with its abstractions. Parts are sets of places: infosets, or nodes of the betting.
     """
 
-    base: str  # the abstraction of the base
-    solver: str
+    @property
+    def base(self) -> str:
+        """The abstraction of the base."""
+
+    @property
+    def solver(self) -> str: ...
 
     @property
     def spec(self) -> str:
@@ -90,6 +94,10 @@ class SearchSetting(Protocol):
         """Of the game, for answers that are kept."""
 
     @property
+    def steps(self) -> str:
+        """What lengths count: iterations."""
+
+    @property
     def places(self) -> int: ...
 
     @property
@@ -98,6 +106,11 @@ class SearchSetting(Protocol):
     @property
     def large(self) -> bool:
         """Whether measuring takes long, so that fewer pairs of moves are measured."""
+
+    @property
+    def divides(self) -> bool:
+        """Whether moves are solved one after another, with all cores, and divide a length among them: the experts of a
+        plan then have one budget of training together."""
 
     @property
     def base_rows(self) -> int:
@@ -111,6 +124,9 @@ class SearchSetting(Protocol):
 
     # Strategies
 
+    def begin(self, base: Any) -> Strategy:
+        """A base, a profile or a blueprint, as the setting keeps strategies."""
+
     def content(self, strategy: Strategy) -> bytes:
         """What answers that are kept depend on."""
 
@@ -123,7 +139,7 @@ class SearchSetting(Protocol):
     def load(self, path: Path, lengths: int) -> tuple[MoveRun, dict[str, Any]]:
         """What was kept; ArtefactError, KeyError or ValueError if that is something else."""
 
-    def profile(self, strategy: Strategy, **meta: Any) -> Any:
+    def profile(self, strategy: Strategy, /, **meta: Any) -> Any:
         """A strategy as it is saved and played."""
 
     # Measures
@@ -131,7 +147,7 @@ class SearchSetting(Protocol):
     def losses(self, strategy: Strategy) -> Floats:
         """[places] what best responses win there, or a stand-in for it: where to look first."""
 
-    def signals(self, strategy: Strategy, among: Sequence[Cut]) -> list[PartSignal]: ...
+    def signals(self, strategy: Strategy, /, among: Sequence[Cut]) -> list[PartSignal]: ...
 
     def tree_cuts(self, lost: Floats, most: int) -> list[Cut]:
         """Parts by their first actions, for a picture."""
@@ -155,7 +171,7 @@ class SearchSetting(Protocol):
     def size(self, move: Move) -> Size:
         """Its computations, counted before anything is built."""
 
-    def solve(self, move: Move, strategy: Strategy, lengths: Sequence[int], seed: int = 0) -> MoveRun:
+    def solve(self, move: Move, strategy: Strategy, /, lengths: Sequence[int], seed: int = 0) -> MoveRun:
         """The strategies after a move whose experts were solved for so many iterations: one run, read at each length.
         """
 

@@ -65,7 +65,13 @@ class Effort:
     seats       S of experts: all, each, pairs; none: all of these
     solver      see `kibitz solvers`; iterations: of an expert that is trained
     pilot       iterations of the shorter pilot; the longer has four times as many
+    seconds     of training of all experts of a plan together, instead of iterations, where the base is a blueprint;
+                pilots have a third of it more
+    device      that trains experts of a blueprint, or in buckets: cpu or gpu
     cuts        parts that are tried in a round
+    sparing     a measurement takes longer than a pilot, so fewer are made: pairs of pilots that gain, and experts of a
+                plan one at a time from the better of all pilots and all answers. A pilot may then be the shorter one
+    flops       of poker that is too large for other forms: strategies are kept by every so many flops
     """
 
     insides: tuple[str, ...] = ()
@@ -77,18 +83,28 @@ class Effort:
     together: int = 8  # moves of a plan, at most
     paired: int = 0  # pilots that are measured in pairs, those that gain most; 0: few in a large game, many in another
     grow: bool = True  # a plan takes further pilots with which it gains more; False: the programme's plan stays
+    sparing: bool = False
+    flops: int = 16
+    seconds: float | None = None
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         if not self.seats or set(self.seats) - {"all", "each", PAIRS}:
             raise SolverError(f"seats={list(self.seats)}: choose among all, each and {PAIRS}")
-        for name, least in (("iterations", 1), ("pilot", 1), ("cuts", 1), ("together", 1), ("paired", 0)):
+        for name, least in (("iterations", 1), ("pilot", 1), ("cuts", 1), ("together", 1), ("flops", 1), ("paired", 0)):
             if getattr(self, name) < least:
                 raise SolverError(f"{name}={getattr(self, name)} must be {least} or more")
+        if self.seconds is not None and not self.seconds > 0:
+            raise SolverError(f"seconds={self.seconds:g} must be above 0")
+        if self.device not in ("cpu", "gpu"):
+            raise SolverError(f"device={self.device}: choose cpu or gpu")
 
     def data(self) -> dict[str, Any]:
+        trained = {} if self.seconds is None else {"seconds": self.seconds, "device": self.device}
         return {"insides": list(self.insides), "seats": list(self.seats), "solver": self.solver,
                 "iterations": self.iterations, "pilot": self.pilot, "cuts": self.cuts,
-                "together": self.together, "paired": self.paired, "grow": self.grow}  # fmt: skip
+                "together": self.together, "paired": self.paired, "grow": self.grow, **trained,
+                **({"flops": self.flops} if self.sparing else {})}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,11 +115,13 @@ class Pilot:
     size: Size
     gains: tuple[float, float]  # after the shorter run and after the longer
     seconds: float  # that a whole run is predicted to take
-    answer: Strategy = field(repr=False)  # of the longer
+    answer: Strategy = field(repr=False)  # of the longer; or of the better, if measurements are few
+    whole: float | None = None  # the gain that a whole run is predicted to have, where that is extrapolated
+    shorter: bool = False  # the answer is that of the shorter run
 
     @property
     def gain(self) -> float:
-        return self.gains[1]
+        return self.gains[0 if self.shorter else 1] if self.whole is None else self.whole
 
     @property
     def learns(self) -> bool:
@@ -126,6 +144,7 @@ class Plan:
     predicted: float  # what the chosen pilots gain together
     summed: float  # ... and one by one: more where returns diminish
     unit: str
+    divided: bool = False  # its moves divide the training of one
 
     @property
     def moves(self) -> list[Pilot]:
@@ -133,7 +152,8 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        return sum(pilot.seconds for pilot in self.moves)
+        each = [pilot.seconds for pilot in self.moves]
+        return max(each, default=0.0) if self.divided else sum(each)
 
     @property
     def infosets(self) -> int:
@@ -170,18 +190,38 @@ def candidates(
     return parts, setting.tried([(move, size) for move, size in sized if size.infosets and limits.allow(size)])
 
 
+def share_of(setting: SearchSetting, length: int, moves: int) -> int:
+    """What each of some moves gets of a length."""
+    return max(1, length // max(1, moves)) if setting.divides else length
+
+
 def pilots_of(
-    judge: Judge, moves: Sequence[tuple[Move, Size]], strategy: Strategy, effort: Effort, solve: SolveAll
-) -> list[Pilot]:
+    setting: SearchSetting, judge: Judge, moves: Sequence[tuple[Move, Size]], strategy: Strategy, effort: Effort,
+    solve: SolveAll,
+) -> list[Pilot]:  # fmt: skip
     """Both pilots of all moves."""
-    shorter, longer = effort.pilot, 4 * effort.pilot
+    shorter = share_of(setting, effort.pilot, len(moves))
+    longer = 4 * shorter
     runs = solve([move for move, _ in moves], strategy, (shorter, longer))
     result = []
     for (move, size), ((early, late), (quick, slow)) in zip(moves, runs, strict=True):
         gains = judge.gain(early, strategy), judge.gain(late, strategy)
         rate = max(0.0, slow - quick) / (longer - shorter)
-        result.append(Pilot(move, size, gains, max(slow, slow + rate * (effort.iterations - longer)), late))
+        whole, first = None, effort.sparing and gains[0] > gains[1]
+        if setting.divides:  # short runs of samples are far from their end
+            whole = extrapolated(gains, shorter, share_of(setting, effort.iterations, effort.together))
+        seconds = max(slow, slow + rate * (effort.iterations - longer))
+        result.append(Pilot(move, size, gains, seconds, early if first else late, whole, first))
     return result
+
+
+def extrapolated(gains: tuple[float, float], shorter: int, length: int) -> float:
+    """The gain after a length, from those after `shorter` and four times that, if what is missing falls as one over
+    the root of the length: as sampling errors do, and as bounds on MCCFR do [Lanctot et al. 2009]."""
+    early, late = gains
+    if length <= 4 * shorter:
+        return late
+    return late + (late - early) * (1.0 - 2.0 * math.sqrt(shorter / length))
 
 
 def plan_of(
@@ -191,14 +231,16 @@ def plan_of(
     """The plan that gains most within the limits. seconds: that training its moves may take together."""
     lost = setting.losses(strategy)
     parts, moves = candidates(setting, lost, changed, limits, effort)
-    pilots = pilots_of(judge, moves, strategy, effort, solve)
+    pilots = pilots_of(setting, judge, moves, strategy, effort, solve)
     order = sorted(range(len(pilots)), key=lambda k: -pilots[k].gain)
     tried = order[: effort.paired or (FEW_PAIRED if setting.large else MOST_PAIRED)]
-    if not judge.exact:  # pairs would be measured in matches, which are too rough for differences
+    if not judge.exact or effort.sparing:  # matches are too rough for differences, and sweeps over boards too dear
         tried = [k for k in tried if pilots[k].gain > 0.0]
     among = [pilots[k] for k in tried]
     conflicts, extra = _pairs(setting, judge, strategy, among)
-    costs = [([1.0] * len(among), float(effort.together)), ([p.seconds for p in among], seconds)]
+    costs = [([1.0] * len(among), float(effort.together))]
+    if not setting.divides:  # else all plans take as long
+        costs.append(([p.seconds for p in among], seconds))
     sets = [best_set([p.gain for p in among], conflicts, extra, costs)]
     if judge.exact:  # pairs do not say all: the best expert and the best pair are measured against the programme's plan
         affordable = [k for k, p in enumerate(among) if p.seconds <= seconds]
@@ -214,14 +256,14 @@ def plan_of(
 
     plans = [[tried[k] for k in each] for each in sets]
     chosen = max(plans, key=gain_of)
-    if judge.exact and effort.grow:
+    if judge.exact and effort.grow and not effort.sparing:
         chosen = grown(chosen, pilots, gain_of, effort.together, seconds)
     predicted = gain_of(chosen)
     if not predicted > 0.0:
         chosen, predicted = [], 0.0
     summed = sum(pilots[k].gain for k in chosen)
     signals = setting.signals(strategy, parts)
-    return Plan(tuple(signals), tuple(pilots), tuple(chosen), predicted, summed, judge.unit)
+    return Plan(tuple(signals), tuple(pilots), tuple(chosen), predicted, summed, judge.unit, setting.divides)
 
 
 def grown(

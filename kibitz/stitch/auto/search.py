@@ -36,6 +36,7 @@ from kibitz.stitch.auto.plan import (
     dynamic_move,
     pilots_of,
     plan_of,
+    share_of,
 )
 from kibitz.stitch.auto.setting import solve_order
 
@@ -114,14 +115,15 @@ class StitchSearch:
             pieces = [Piece((self.setting.order(moves[k]), strategy, tuple(lengths), self.seed)) for k in left]
         else:
             work = _solved
-            pieces = [Piece((self.setting, moves[k], strategy, lengths, self.seed)) for k in left]
+            alone = float(self.setting.divides)  # whoever needs a GPU is solved one after another
+            pieces = [Piece((self.setting, moves[k], strategy, lengths, self.seed), gpus=alone) for k in left]
         mark = time.perf_counter()
         for done, (number, (answers, seconds)) in enumerate(executor.map(work, pieces, "threads"), 1):
             k, now = left[number], time.perf_counter()
             runs[k] = MoveRun(answers, tuple(seconds))
             self._keep(keys[k], runs[k], now - mark)  # of what they took together, each has its share
             self.spent, mark = self.spent + now - mark, now
-            self.tell(f"{done} of {len(left)} moves solved for {max(lengths):,} iterations")
+            self.tell(f"{done} of {len(left)} moves solved for {max(lengths):,} {self.setting.steps}")
         return [runs[number] for number in range(len(moves))]
 
     def _key(self, move: Move, strategy: Strategy, lengths: Sequence[int]) -> str:
@@ -167,7 +169,7 @@ class StitchSearch:
             move = dynamic_move(self.setting, strategy, self.limits, self.effort, inside)
             if move is not None:
                 moves.append(move)
-        pilots = pilots_of(self.judge, moves, strategy, self.effort, self.solve)
+        pilots = pilots_of(self.setting, self.judge, moves, strategy, self.effort, self.solve)
         best = max(pilots, key=lambda pilot: pilot.gain, default=None)
         return best if best is not None and best.gain > 0.0 else None
 
@@ -230,7 +232,8 @@ class StitchSearch:
         """Train the experts of a plan, and keep those that help together."""
         moves = [pilot.move for pilot in plan.moves]
         self.tell(f"{name}: training {len(moves)} experts")
-        answers = [run.answers[0] for run in self.solve(moves, strategy, [self.effort.iterations])]
+        length = share_of(self.setting, self.effort.iterations, len(moves))
+        answers = [run.answers[0] for run in self.solve(moves, strategy, [length])]
         after, kept = self._together(strategy, plan.moves, answers)
         touched = np.zeros(self.setting.places, bool)
         for k in kept:
@@ -277,7 +280,10 @@ class StitchSearch:
             return known[key]
 
         best, most = [0] * len(pilots), 0.0
-        for start in ([1] * len(pilots), [0] * len(pilots)):
+        starts = [[1] * len(pilots), [0] * len(pilots)]
+        if self.effort.sparing:  # one pass, from all answers or from all pilots
+            starts = [max([1] * len(pilots), [2] * len(pilots), key=gain_of)]
+        for start in starts:
             choice, gain = list(start), gain_of(start)
             improved = True
             while improved:
@@ -287,7 +293,7 @@ class StitchSearch:
                         trial = [*choice[:k], option, *choice[k + 1 :]]
                         trial_gain = gain_of(trial)
                         if trial_gain > gain + 1e-12:
-                            choice, gain, improved = trial, trial_gain, True
+                            choice, gain, improved = trial, trial_gain, not self.effort.sparing
             if gain > most:
                 best, most = choice, gain
         if not judge.judge(combined(best), strategy).better:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ class Setting:
     rules: Any
     base: str
     solver: str = "cfr+"
+    steps: ClassVar[str] = "iterations"
     own: Mapping[str, Abstraction] = field(default_factory=dict)  # abstractions that have no name elsewhere
 
     def __post_init__(self) -> None:
@@ -107,6 +108,10 @@ class Setting:
         return bool(self.form.columns >= LARGE)
 
     @property
+    def divides(self) -> bool:
+        return False
+
+    @property
     def base_rows(self) -> int:
         return self.view(self.base).rows if self.has_tree else len(self.form.infosets.labels)
 
@@ -128,6 +133,9 @@ class Setting:
         return ExactJudge(self.form)
 
     # Strategies
+
+    def begin(self, base: Profile) -> Floats:
+        return base.probabilities
 
     def content(self, strategy: Floats) -> bytes:
         return np.ascontiguousarray(strategy, np.float64).tobytes()
@@ -171,7 +179,7 @@ class Setting:
             PartSignal(c.name, float(lost[c.here].sum()), part_reach(self.form, reach, c.here), c.size) for c in among
         ]
 
-    def profile(self, probabilities: Floats, **meta: Any) -> Profile:
+    def profile(self, probabilities: Floats, /, **meta: Any) -> Profile:
         digest = self.subject.digest if self.has_tree else self.subject.tree_digest
         return Profile(self.form.infosets, probabilities, {"game": self.spec, "tree": digest, **meta})
 
@@ -319,7 +327,7 @@ class MoveOrder(NamedTuple):
 
 
 @lru_cache(2)
-def _setting(game: str, base: str, solver: str) -> Setting:
+def _setting(game: str, base: str, solver: str) -> Any:
     return setting_of(make_game(game), base, solver)
 
 
@@ -327,6 +335,6 @@ def solve_order(order: MoveOrder, probabilities: Floats, lengths: Sequence[int],
     """`Setting.solve` where only plain values arrive."""
     cuts = tuple(Cut(name, here) for name, here in zip(order.names, np.asarray(order.here), strict=True))
     move = Move(order.kind, cuts, order.seats, tuple(order.inside))
-    setting = _setting(order.game, order.base, order.solver)
+    setting: Setting = _setting(order.game, order.base, order.solver)
     setting.learn(tuple(order.known))
     return setting.solve(move, np.array(probabilities), lengths, seed)

@@ -30,6 +30,8 @@ class PartSignal(NamedTuple):
     loss: float  # of NashConv, what best responses win by decisions of the part
     reach: float  # the probability that a seat decides in the part: of the seat that does so most often
     infosets: int
+    error: float = 0.0  # standard error of the loss; 0: exact
+    by_seat: tuple[float, ...] = ()  # the loss of each seat's strategy, where it is known by seat
 
     def data(self) -> dict[str, Any]:
         return self._asdict()

@@ -17,7 +17,7 @@ from kibitz.games.kernels.machine import prepare as prepare_of
 from kibitz.games.kernels.machine import turn as turn_of
 from kibitz.games.kernels.machine import width as width_of
 from kibitz.poker.rules.kernels import machine as poker
-from kibitz.poker.rules.kernels.machine import SIX, TEN, PokerState
+from kibitz.poker.rules.kernels.machine import FIRST, LOWER, SIX, TEN, PokerState
 from kibitz.solvers.kernels.players import play_deals, strategy
 from kibitz.solvers.kernels.walk import walk_all
 
@@ -43,6 +43,8 @@ class RangedGame(NamedTuple):
     below: np.ndarray  # float64[]  running sums of weights of a seat's hands, which end in 1
     low: np.ndarray  # uint8[]  cards of these hands
     high: np.ndarray
+    rake: np.float64  # share of the pot that is taken
+    most_rake: np.float64  # chips
 
 
 @part
@@ -94,8 +96,28 @@ def deal(game, random):
     return PokerState(game.root, a, b, NONE, NONE, NONE, NONE, NONE)
 
 
+before_rake = part(poker.payoff)
+
+
+def payoff(game, state, seat):
+    """Without rake as in poker. With rake: `kibitz.poker.multiway.question.raked`."""
+    won = before_rake(game, state, seat)
+    if game.rake == 0.0:
+        return won
+    seat = U64(seat)
+    paid = game.paid[U64(game.node[state.node & LOWER, FIRST])]
+    total = top = second = 0.0
+    for other in range(game.seats):
+        total += paid[other]
+        second = max(second, min(top, paid[other]))
+        top = max(top, paid[other])
+    pot = total - (top - second)
+    taken = won + paid[seat] - (top - second if paid[seat] == top else 0.0)
+    return won - taken * min(game.rake * pot, game.most_rake) / pot
+
+
 register(
-    RangedGame, deal, poker.turn, poker.width, poker.after, poker.key, poker.payoff, poker.part, poker.prepare,
+    RangedGame, deal, poker.turn, poker.width, poker.after, poker.key, payoff, poker.part, poker.prepare,
 )  # fmt: skip
 
 

@@ -1,0 +1,124 @@
+"""[Gibson & Szafron 2011, Table 2], two players, with a deck of 20 cards: every figure is exact, on CPUs.
+
+    kibitz reproduce gibson2011 --table small
+
+The strategies and questions of `gibson2011_large` and `gibson2011_why`, as fixed in docs/plans/large_tables.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from kibitz.papers import gibson2011_large as large
+from kibitz.papers import gibson2011_why as why
+from kibitz.papers.claims import Claim
+from kibitz.papers.course_results import CourseResults, convergence, curves, keyed_points
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.gibson2011_large_page import compared
+from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES, sizes_of
+from kibitz.papers.holdem import arguments
+from kibitz.papers.holdem_course import CourseSetting, forget_courses, pair, point, rules_of
+from kibitz.papers.runs import Answers, Run
+from kibitz.report.figures import Sheet, Spread
+
+TITLE = "Stitching in two-player limit hold'em with a deck of 20 cards"
+STRATEGIES, WAYS = "strategies", "ways to Base"  # names of runs
+# What is made together, since it stands on the same base and experts.
+GROUPS = ((BASE,), (DYNAMIC,), (EACH,), (ALL, large.CONDITIONAL), tuple(large.ALONE), tuple(large.FINER), (FINEST,))
+OTHERS = (*large.SOLVERS, *large.LASTS, large.SAMPLED)
+QUICK = (BASE, ALL, large.CONDITIONAL)
+
+
+def setting_of(plan: PaperPlan) -> CourseSetting:
+    folder = str(Path(plan.folder) / "work")
+    if plan.quick:
+        return CourseSetting(large.PAPER, large.TINY, large.TINY_LIMITS, 1.0, 1, 0, folder, "cpu")
+    return CourseSetting(large.PAPER, large.SMALL, large.SMALL_LIMITS, 1.0, 1, 0, folder, "cpu")
+
+
+def strategies(names: Sequence[str], seed: int, *fields: Any) -> dict[str, Any]:
+    """Strategies of a seed along their training, and what each wins from Base."""
+    setting = CourseSetting(*fields)
+    base, points, pairs = large.points(setting, BASE)[-1], [], []
+    for name in names:
+        looks = large.points(setting, name)
+        points += [point(name, seed, steps, *fields) for steps in looks]
+        if name != BASE and name not in OTHERS:
+            pairs.append(pair(name, BASE, seed, (looks[-1], base), *fields))
+    forget_courses()
+    return {"points": points, "pairs": pairs}
+
+
+def runs(plan: PaperPlan) -> list[Run]:
+    of = arguments(setting_of(plan))
+    groups = ((BASE,), QUICK[1:]) if plan.quick else GROUPS
+    every = [(names, seed, *of) for names in reversed(groups) for seed in plan.seeds]  # what takes longest comes first
+    others = [((name,), plan.seed, *of) for name in (OTHERS[:1] if plan.quick else OTHERS)]
+    return [Run(STRATEGIES, strategies, every, "cores"), Run(WAYS, strategies, others, "cores")]
+
+
+def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
+    every = [each for run in (STRATEGIES, WAYS) for each in answers[run]]
+    points = keyed_points(point for each in every for point in each["points"])
+    exact = {key: of[-1] for key, of in points.items()}
+    pairs = {(each["one"], each["other"], each["seed"]): each for some in every for each in some["pairs"]}
+    trained = sum(float(of[-1]["seconds"]) for of in points.values())
+    return CourseResults(points, exact, {}, pairs, {}, trained, ("cpu",))
+
+
+def claims(r: CourseResults) -> Iterator[Claim]:
+    yield from compared(r)
+    yield from why.claims(r)
+
+
+def table(r: CourseResults) -> Sheet:
+    rows: list[tuple[str, ...]] = []
+    for name in (*NAMES, large.CONDITIONAL):
+        spread, seeds = r.spread(name), r.seeds(name)
+        if spread is None:
+            continue
+        won = [each["mean"] for (one, _, _), each in sorted(r.pairs.items()) if one == name]
+        last = r.points[name, seeds[0]][-1]
+        rows.append((name, str(last["buckets"]), f"{last['largest']:,}", f"{spread.mean:.2f}",
+                     ", ".join(f"{value:.2f}" for value in spread.values),
+                     f"{Spread(tuple(won)).mean:+.2f}" if won else "",
+                     ", ".join(f"{each:+.2f}" for each in won)))  # fmt: skip
+    return Sheet("Table 2, two players, 20 cards: milli-big-blinds per hand",
+                 ("strategy", "buckets", "infosets of the largest computation", "exploitability", "by seed",
+                  "wins from Base", "by seed"), rows,
+                 "All figures are exact: over all boards. Exploitability: the mean of what best responses of both "
+                 "players win. Winnings: the mean over both seats.", table=2)  # fmt: skip
+
+
+def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
+    setting = setting_of(plan)
+    sizes, deck = sizes_of(setting.game, *setting.limits), rules_of(setting.game).definition
+    picture = curves(r, "algorithms", "Limit hold'em with 20 cards: exploitability of Base against training",
+                     (("averages", (*large.SOLVERS, large.SAMPLED)),
+                      ("last strategies", tuple(large.LASTS))))  # fmt: skip
+    sheets = (table(r), why.explained(r), why.of_experts(r), why.equilibria(r), why.algorithms(r),
+              convergence(r, (*NAMES, large.CONDITIONAL)))  # fmt: skip
+    return Page(
+        about=f"{setting.game}, at most {setting.limits[0]:,} infosets for each computation, as fixed in "
+        f"docs/plans/large_tables.md. Base is {sizes.base}. The large table "
+        "(docs/stitching_large.md) has the deck of 52 cards, on sampled flops where exact figures take too long; here "
+        f"nothing is sampled but in {large.SAMPLED} and its like. {len(r.seeds(BASE))} random initialisations.",
+        departs=(f"A deck of {deck.ranks * deck.suits} cards: {deck.ranks} ranks in {deck.suits} suits.",
+                 "An exploitability is compared with a margin: what both strategies changed in the last doubling of "
+                 "their training.",
+                 f"Strategies named \"{ALL} of n\" have experts of n - {large.FEWER[setting.game]} buckets here."),
+        limits="Limits", sheets=tuple(sheet for sheet in sheets if sheet.rows),
+        pictures=(picture,) if picture.panels else (),
+        figures={"unit": "milli-big-blinds per hand", "points": [each for of in r.points.values() for each in of],
+                 "pairs": list(r.pairs.values()),
+                 "differences": {str(seed): each for seed, each in why.differences(r).items()}},
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    "gibson2011", TITLE, PaperPlan(starts=6), PaperPlan(starts=1, quick=True), runs, gather, claims, page,
+    tables=("small",), ignores=("until", "iterations"), instead="the plan's own",
+    settings={"iterations of strategies with a deck of 20 cards": large.SMALL_LOOKS[-1]},
+)  # fmt: skip

@@ -1,0 +1,72 @@
+"""Table 2 of limit hold'em with a small deck: its page from made-up answers, and a small run of its steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kibitz.papers import PaperPlan, table_alone
+from kibitz.papers import gibson2011_large as large
+from kibitz.papers import gibson2011_small as small
+from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST
+from kibitz.papers.holdem import arguments
+from kibitz.papers.holdem_course import course, forget_courses, rules_of
+from kibitz.poker.whole.profiles import exploited
+
+HEIGHT = {BASE: 310.0, DYNAMIC: 307.0, EACH: 311.0, ALL: 320.0, large.CONDITIONAL: 311.0, FINEST: 135.0}
+HEIGHT |= dict.fromkeys(large.ALONE, 312.0) | dict.fromkeys(large.FINER, 309.0)
+
+
+def answers_of(names, seed):
+    points = [{"name": name, "seed": seed, "steps": steps, "done": [steps], "seconds": 1.0, "solver": "dcfr+",
+               "exploitability": HEIGHT.get(name, 310.0) + (seed if name == BASE else 0) - below, "value": 0.5,
+               "best": [300.0, 320.0], "gap": 0.7, "every": 1, "infosets": 7, "largest": 6, "buckets": "b"}
+              for name in names for steps, below in ((200, 0.1), (400, 0.0))]  # fmt: skip
+    pairs = [{"one": name, "other": BASE, "seed": seed, "mean": 310.0 - HEIGHT[name]} for name in names
+             if name in HEIGHT and name != BASE]  # fmt: skip
+    return {"points": points, "pairs": pairs}
+
+
+def test_the_page_judges_every_claim():
+    plan = small.EXPERIMENT.plan
+    answers = {run.name: [answers_of(*piece[:2]) for piece in run.pieces] for run in small.runs(plan)}
+    assert sum(len(each) for each in answers.values()) == 6 * len(small.GROUPS) + len(small.OTHERS)
+    r = small.gather(plan, answers)
+    verdicts = {claim.text: claim.verdict for claim in small.claims(r)}
+    assert verdicts[f"{ALL} is less exploitable than {BASE}"] == "fails"
+    assert verdicts[f"{DYNAMIC} is less exploitable than {BASE}"] == verdicts["the finest strategy is the least "
+                                                                              "exploitable"] == "holds"  # fmt: skip
+    assert verdicts[f"{DYNAMIC} wins from {BASE}"] == "holds" and verdicts[f"{EACH} wins from {BASE}"] == "fails"
+    halves = f"experts that are solved per hand that enters their part halve what {ALL} has above {BASE}"
+    assert verdicts[halves] == "holds"  # 10 - seed to 1 - seed
+    page = small.page(plan, r, tuple(small.claims(r)))
+    assert page.departs[0] == "A deck of 20 cards: 5 ranks in 4 suits."
+    text = "\n".join(" ".join(row) for sheet in page.sheets for row in sheet.rows)
+    assert "310.00, 311.00, 312.00, 313.00, 314.00, 315.00" in text and "sampled flops" not in text
+    assert any(sheet.title == "Causes" for sheet in page.sheets)
+
+
+def test_strategies_are_as_many_buckets_fewer_as_the_base():
+    setting = small.setting_of(PaperPlan())
+    base = large.recipe_of(BASE, setting).buckets
+    control, *finer = (large.recipe_of(name, setting).inside for name in large.FINER)
+    assert base == "percentile(4)" and set(control.values()) == {base}
+    assert [set(each.values()) for each in finer] == [{"percentile(5)"}, {"percentile(6)"}]
+
+
+@pytest.mark.slow
+def test_a_step_measures_exactly(tmp_path):
+    plan = replace(small.EXPERIMENT.quick, folder=str(tmp_path))
+    fields = arguments(small.setting_of(plan))
+    answer = small.strategies((BASE, ALL), 0, *fields)
+    setting = small.setting_of(plan)
+    base = course(BASE, 0, setting).train(large.TINY_LOOKS[-1])
+    exact = exploited(rules_of(setting.game), base).mean() * setting.unit
+    assert answer["points"][2]["exploitability"] == pytest.approx(exact, rel=1e-9)
+    assert answer["pairs"][0]["one"] == ALL
+    forget_courses()
+
+
+def test_the_table_is_known_by_name():
+    assert table_alone("gibson2011", "small") is small.EXPERIMENT
