@@ -169,7 +169,7 @@ def test_claims_of_rhode_island_follow_the_figures(values, verdict):
     worse = sum(auto > 2.0 for auto in values)
     assert {row[2] for row in losing.rows} == {f"{worse} of {len(values)}"}
     assert [row[3:5] for row in losing.rows] == [(f"{k} ± 0", "1 ± 0") for k in (2, 3, 4)]
-    assert "made of 0.0 MB by version 2 of the search" in rhode_page.sheet(results).note
+    assert "made for 0.0 MB by version 2 of the search" in rhode_page.sheet(results).note
     memory, sizes, gains = (picture_of(picture_data(picture)) for picture in made.pictures)
     assert [line.name for line in memory.panels[0].lines][-1] == "automatic"
     assert {dot.name for dot in sizes.dots if dot.beyond} == {"automatic"} and len(sizes.dots) == 5
