@@ -26,7 +26,7 @@ STAGED_PARTS = ("holdem-two",)  # whose page is made from results of stages
 EXPERIMENTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
 PART_HELP = (
     f"sandholm: {EXPERIMENTS}; auto-stitching: two-players, three-players, rhode-island. Default: all of these. Also "
-    "auto-stitching holdem-two: limit hold'em, from --results, or --quick."
+    "auto-stitching holdem-two: limit hold'em, from --results, or --quick; and holdem-three, in half an hour."
 )
 ITERATIONS_HELP = (
     "Iterations for every game. Default: three players, 1000; le2021, 100,000 of MCCFR; limit hold'em, 8,000 sampled "

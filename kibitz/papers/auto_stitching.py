@@ -204,7 +204,7 @@ _PARTS: dict[str, Experiment[Any]] = {PARTS[n]: _part(n) for n in WORDS}
 _PARTS["rhode-island"] = auto_stitching_rhode_page.PART
 _PARTS["holdem-two"] = auto_stitching_holdem_page.PART
 _PARTS["holdem-three"] = auto_stitching_three_page.PART
-_BOTH = of_parts("auto-stitching", TITLE, PLAN, QUICK, _PARTS, START, named=("holdem-two",))
+_BOTH = of_parts("auto-stitching", TITLE, PLAN, QUICK, _PARTS, START, named=("holdem-two", "holdem-three"))
 
 
 def _page(plan: PaperPlan, results: dict[str, Any], claims: Sequence[Claim]) -> Page:
