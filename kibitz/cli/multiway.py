@@ -83,16 +83,20 @@ def solve_three(options: dict[str, Any], limits: dict[str, Any], others: dict[st
                 f"{size.bytes / 1e6:,.0f} MB. Training takes as long as --seconds says.")  # fmt: skip
         print_json(data) if show.json else typer.echo(text)
         return
+    from kibitz.poker.multiway.locks import Locks
     from kibitz.poker.multiway.solution import check_line
     from kibitz.poker.multiway.solving import solve_multiway
 
     check_line(question, show.line)  # before the work
+    Locks(question, limits["locks"])
     with Watch(not show.json) as watch:
         solution = solve_multiway(question, **limits, on_progress=lambda now: watch.phase(_said(now)))
         watch.phase("measuring")
         node = solution.at(show.line)
         _ = node.street.measure
     _answer(solution, node, show)
+    if limits["locks"] and not show.json:
+        typer.echo("\nWhat a player could gain counts other play where it is locked too.")
 
 
 def _answer(solution: MultiwaySolution, node: MultiwayNode, show: Show) -> None:

@@ -82,11 +82,14 @@ def test_three_ranges_are_three_players(tmp_path):
     data = json.loads(said(*THREE, "--at", "check, bet 45", "--json"))
     assert data["exact"] and data["node"]["player"] == "IP" and sum(data["values"]) == pytest.approx(90)
     assert "decisions of hands on boards" in said(*THREE, "--estimate")
+    locked = said(*THREE, "--lock", "check: check = 100%", "--at", "check")
+    assert re.search(r"^check +100\.0%", locked, re.MULTILINE) and "counts other play where it is locked" in locked
 
 
 @pytest.mark.parametrize(("words", "sentence"), [
     (["--donks", "50%"], "leave --donks out"),
-    (["--lock", "check: check = 100%"], "leave --lock out"),
+    (["--near", "check: check = 100%"], "leave --near out"),
+    (["--lock", "check: check = 100%; bet 7 = AA"], "lock: 'bet 7' is not an action here"),
     (["--at", "bet 7"], "'bet 7' is not an action here"),
     (["--stacks", "10,20"], "one for each of 3 players"),
 ])  # fmt: skip
