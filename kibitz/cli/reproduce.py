@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from kibitz.report.figures import Sheet
 
 BY_STAGES = (("gibson2011", "2"), ("gibson2011", "why"), ("gibson2011", "champions"), ("waugh2009", "3"))
+STAGED_PARTS = ("holdem-two",)  # whose page is made from results of stages
 EXPERIMENTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
-PART_HELP = f"sandholm: {EXPERIMENTS}; auto-stitching: two-players, three-players, rhode-island. Default: all."
+PART_HELP = (
+    f"sandholm: {EXPERIMENTS}; auto-stitching: two-players, three-players, rhode-island. Default: all of these. Also "
+    "auto-stitching holdem-two: limit hold'em, from --results, or --quick; and holdem-three, in half an hour."
+)
 ITERATIONS_HELP = (
     "Iterations for every game. Default: three players, 1000; le2021, 100,000 of MCCFR; limit hold'em, 8,000 sampled "
     "boards (gibson2011) or 4,000 (waugh2009)."
@@ -108,9 +112,9 @@ def reproduce(
         return
     if seconds is not None or device != "cpu":
         raise SpecError("--seconds and --device are for a stage: give --stage too")
-    if results is not None and (name, table) not in BY_STAGES:
-        raise SpecError("--results is for limit hold'em: give gibson2011 --table 2, why or champions; or waugh2009 "
-                        "--table 3")  # fmt: skip
+    if results is not None and (name, table) not in BY_STAGES and part not in STAGED_PARTS:
+        raise SpecError("--results is for limit hold'em: give gibson2011 --table 2, why or champions; waugh2009 "
+                        "--table 3; or auto-stitching --experiment holdem-two")  # fmt: skip
     three = players == 3
     if three and (name, table) != ("gibson2011", "2"):
         raise SpecError("--players 3 is for gibson2011 --table 2; table 1 has both")
@@ -120,7 +124,7 @@ def reproduce(
         raise SpecError("--iterations and --exact are not for three players: that is trained for --hours, and matched")
     names = list(STITCHING) if name == "all" else [name]
     chosen = "2 for three" if three else table
-    if results is not None:
+    if results is not None and part not in STAGED_PARTS:
         chosen = f"{chosen} by stages"
     experiments = {each: table_alone(each, chosen if len(names) == 1 else None) for each in names}
     if table is not None and (len(names) > 1 or table not in experiments[name].tables):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from kibitz.papers import auto_stitching_rhode_page, auto_stitching_three_page
+from kibitz.papers import auto_stitching_holdem_page, auto_stitching_rhode_page, auto_stitching_three_page
 from kibitz.papers import auto_stitching_runs as leduc
 from kibitz.papers import auto_stitching_sheets as sheets
 from kibitz.papers.auto_stitching_runs import HAND, OF_BASE
@@ -202,8 +202,9 @@ def _part(players: int) -> Experiment[AutoResults]:
 
 _PARTS: dict[str, Experiment[Any]] = {PARTS[n]: _part(n) for n in WORDS}
 _PARTS["rhode-island"] = auto_stitching_rhode_page.PART
+_PARTS["holdem-two"] = auto_stitching_holdem_page.PART
 _PARTS["holdem-three"] = auto_stitching_three_page.PART
-_BOTH = of_parts("auto-stitching", TITLE, PLAN, QUICK, _PARTS, START)
+_BOTH = of_parts("auto-stitching", TITLE, PLAN, QUICK, _PARTS, START, named=("holdem-two", "holdem-three"))
 
 
 def _page(plan: PaperPlan, results: dict[str, Any], claims: Sequence[Claim]) -> Page:

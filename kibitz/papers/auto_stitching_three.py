@@ -10,7 +10,7 @@ stages:
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -154,11 +154,11 @@ def searched(*fields: Any) -> dict[str, Any]:
     effort = Effort(INSIDES, ("all",), rows.solver, left, max(1, pilots // 4), setting.cuts, TOGETHER)
     judge = match_judge(setting.judged, setting.seed + CHOOSING)(rows)
     search = StitchSearch(rows, Limits(infosets=setting.limit, rounds=1), effort, judge, setting.seed)
-    auto = search.run(rows.start)
-    plan, unit = auto.rounds[0].plan if auto.rounds else None, unit_of(setting.machine)
-    chosen = [] if plan is None else [pilot.move for pilot in plan.moves if pilot.move.name in auto.rounds[0].kept]
+    found = search.run(rows.start)
+    plan, unit = found.rounds[0].plan if found.rounds else None, unit_of(setting.machine)
+    chosen = [] if plan is None else [pilot.move for pilot in plan.moves if pilot.move.name in found.rounds[0].kept]
     return {
-        **kept(auto.profile, AUTO, setting), "seed": setting.seed, "unit": unit, "search": auto.data(),
+        **kept(found.profile, AUTO, setting), "seed": setting.seed, "unit": unit, "search": found.data(),
         "moves": [[part_of(move.cuts[0]), move.inside[0]] for move in chosen],
         "predicted": 0.0 if plan is None else unit * plan.predicted, "training": setting.length,
         "pilots": round(setting.length * PILOTS), "seconds": time.perf_counter() - began,
@@ -234,14 +234,13 @@ def tables_of(names: tuple[str, ...], new: str) -> list[tuple[str, ...]]:
 def runs_of(setting: AutoThreeSetting) -> list[Run]:
     """The steps of one seed. What is compared with S=N comes first, if time is short."""
     of = arguments(setting)
-    first, numbers = (BASE, ALL, AUTO, LONGER), dict[tuple[str, ...], int]()
+    first = (BASE, ALL, AUTO, LONGER)
     tables = [*tables_of(first, ALL), *tables_of((*first, EACH), EACH)]
     copies: list[tuple[str, ...]] = [(AUTO, ALL, ALL), (LONGER, ALL, ALL)]
     copies += [(name, BASE, BASE) for name in (ALL, AUTO, LONGER, EACH)]
-    for each in (*tables, *copies):
-        numbers[each] = len(numbers)
+    numbers = {each: number for number, each in enumerate([*tables, *copies])}
 
-    def among(some: list[tuple[str, ...]], later: bool) -> list[tuple[Any, ...]]:
+    def among(some: Sequence[tuple[str, ...]], later: bool) -> list[tuple[Any, ...]]:
         return [(each, numbers[each], *of) for each in some if (EACH in each) == later]
 
     late = f" with {EACH}"

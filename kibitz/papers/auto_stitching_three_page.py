@@ -6,7 +6,7 @@ The plan is docs/plans/auto_stitching.md, which was committed before the runs; t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kibitz.papers import auto_stitching_three as three
@@ -19,7 +19,9 @@ from kibitz.poker.blueprints.rows import PARTS
 from kibitz.report.figures import FigurePoints, PointGroup, Sheet, Spread
 
 ENOUGH = 0.8  # of a predicted gain
-CLAIMS = 9  # that are judged together
+CLAIMS, LONG_CLAIMS = 9, 4  # that are judged together
+TIMES, LATER = 8, ", eight times as long"  # the second length of training, and what its runs are called
+LONG_SEEDS = 2
 NAMES = (BASE, ALL, EACH, AUTO, LONGER)
 LIMITS = "Limits of the comparison"
 PLAN = PaperPlan(starts=3)
@@ -51,28 +53,37 @@ class SeedResults:
         return each["mean"][0], each["error"][0]
 
 
+def longer_setting(plan: PaperPlan, seed: int) -> three.AutoThreeSetting:
+    """The same with eight times the training of experts."""
+    setting = three.small_setting(plan.quick, plan.folder, seed)
+    return replace(setting, length=TIMES * setting.length, folder=f"{setting.folder}-longer")
+
+
 def runs(plan: PaperPlan) -> list[Run]:
-    """Those of all seeds, step by step."""
+    """Those of all seeds, step by step; with the longer training one seed after another."""
     by_seed = [three.runs_of(three.small_setting(plan.quick, plan.folder, seed)) for seed in plan.seeds]
-    return [Run(same[0].name, same[0].work, [piece for run in same for piece in run.pieces])
-            for same in zip(*by_seed, strict=True)]  # fmt: skip
+    first = [Run(same[0].name, same[0].work, [piece for run in same for piece in run.pieces])
+             for same in zip(*by_seed, strict=True)]  # fmt: skip
+    second = [replace(run, name=f"{run.name}{LATER} {seed}") for seed in plan.seeds[:LONG_SEEDS]
+              for run in three.runs_of(longer_setting(plan, seed)) if not run.name.endswith(EACH)]  # fmt: skip
+    return [*first, *second]
 
 
-def gather(plan: PaperPlan, answers: Answers) -> list[SeedResults]:
-    def of(kind: str, seed: int) -> list[dict[str, Any]]:
-        return [each for run, every in answers.items() if run.startswith(kind) for each in every
-                if each["seed"] == seed]  # fmt: skip
+def gather(plan: PaperPlan, answers: Answers) -> tuple[list[SeedResults], list[SeedResults]]:
+    """(with the training of the plan, with eight times as much)"""
+    def results(setting: three.AutoThreeSetting, later: bool) -> SeedResults:
+        def of(*kinds: str) -> list[dict[str, Any]]:
+            return [each for run, every in answers.items() if run.startswith(kinds) and (LATER in run) == later
+                    for each in every if each["seed"] == setting.seed]  # fmt: skip
 
-    results = []
-    for seed in plan.seeds:
-        whole = {each["name"]: each for kind in (three.TRAINED, three.JOINED, three.SEARCHED, three.AGAIN)
-                 for each in of(kind, seed)}  # fmt: skip
-        results.append(SeedResults(
-            three.small_setting(plan.quick, plan.folder, seed), whole, of(three.EXPERT, seed), whole[AUTO],
-            {tuple(each["names"]): each for each in of(three.TABLE, seed)},
-            {tuple(each["names"]): each for each in of(three.COPIES, seed)},
-        ))  # fmt: skip
-    return results
+        whole = {each["name"]: each for each in of(three.TRAINED, three.JOINED, three.SEARCHED, three.AGAIN)}
+        return SeedResults(
+            setting, whole, of(three.EXPERT), whole[AUTO], {tuple(each["names"]): each for each in of(three.TABLE)},
+            {tuple(each["names"]): each for each in of(three.COPIES)},
+        )  # fmt: skip
+
+    first = [results(three.small_setting(plan.quick, plan.folder, seed), False) for seed in plan.seeds]
+    return first, [results(longer_setting(plan, seed), True) for seed in plan.seeds[:LONG_SEEDS]]
 
 
 def of_seed(r: SeedResults) -> Iterator[Claim]:
@@ -89,8 +100,40 @@ def of_seed(r: SeedResults) -> Iterator[Claim]:
                 detail=f"{mean:.1f} ± {error:.1f}, predicted {r.search['predicted']:.1f}")  # fmt: skip
 
 
-def claims(r: list[SeedResults]) -> Iterator[Claim]:
-    yield from over_seeds([list(of_seed(each)) for each in r], CLAIMS)
+def of_longer(r: SeedResults) -> Iterator[Claim]:
+    for name in (AUTO, LONGER):
+        table = r.tables[BASE, ALL, name]
+        (_, b, a), (_, eb, ea) = table["mean"], table["error"]
+        yield Claim(f"with eight times the training: {name} earns more than {ALL}", OURS,
+                    [Comparison(a, ">", b, ea + eb)], unit=RUN,
+                    detail=f"{a:.1f} ± {ea:.1f} against {b:.1f} ± {eb:.1f}")  # fmt: skip
+        yield measured(f"with eight times the training: {name} wins from two copies of {ALL}", OURS,
+                       r.alone(name, ALL), digits=1)  # fmt: skip
+
+
+def claims(both: tuple[list[SeedResults], list[SeedResults]]) -> Iterator[Claim]:
+    first, second = both
+    yield from over_seeds([list(of_seed(each)) for each in first], CLAIMS)
+    yield from over_seeds([list(of_longer(each)) for each in second], LONG_CLAIMS)
+
+
+def longer_table(r: list[SeedResults]) -> Sheet:
+    rows = []
+    for name in (BASE, ALL, AUTO, LONGER):
+        own = LONGER if name == LONGER else AUTO
+        at = [(each.tables[BASE, ALL, own], (BASE, ALL, own).index(name)) for each in r]
+        earned = [(table["mean"][k], table["error"][k]) for table, k in at]
+        alone = [] if name == BASE else [each.alone(name, BASE) for each in r]
+        above = [each.alone(name, ALL) for each in r] if name in (AUTO, LONGER) else []
+        rows.append((name, *map(_listed, (earned, alone, above))))
+    few = [each["decisions"] / each["infosets"] for of in r for each in of.experts]
+    return Sheet(
+        f"With eight times the training of experts: milli-big-blinds per hand, {len(r)} seeds",
+        ("strategy", "earns at the table of the three", f"from two copies of {BASE}", f"from two copies of {ALL}"),
+        rows,
+        f"Base has the same training as above. The experts of {ALL} had {min(few):.0f} to {max(few):.0f} decisions for "
+        "each infoset. Those of Base and S=N are at the table with 'automatic'. 95% intervals.",
+    )  # fmt: skip
 
 
 def table(r: list[SeedResults]) -> Sheet:
@@ -136,17 +179,18 @@ def searches(r: list[SeedResults]) -> Sheet:
         for k, done in enumerate(each.search["search"]["rounds"]):
             tried = len(done["plan"]["tried"])
             names = [_short(name) for name in done["kept"]]
-            rows.append((f"{each.setting.seed}", f"{tried}", "; ".join(names) or "nothing",
+            rows.append((f"{each.setting.seed}", f"{each.setting.length:,}", f"{tried}", "; ".join(names) or "nothing",
                          "; ".join(map(_short, done["taken_back"])) or "nothing",
                          f"{each.search['predicted']:.1f}" if not k else "",
                          f"{each.search['unit'] * done['achieved']:.1f}", f"{each.search['seconds']:.0f}"))  # fmt: skip
         if not each.search["search"]["rounds"]:
-            rows.append((f"{each.setting.seed}", "", "no expert was predicted to gain", "", "", "",
-                         f"{each.search['seconds']:.0f}"))  # fmt: skip
+            rows.append((f"{each.setting.seed}", f"{each.setting.length:,}", "", "no expert was predicted to gain",
+                         "", "", "", f"{each.search['seconds']:.0f}"))  # fmt: skip
     share = r[0].search["pilots"] / r[0].search["training"]
     return Sheet(
         "What the searches did",
-        ("seed", "experts tried", "kept", "taken back", "predicted", "achieved while choosing", "seconds"), rows,
+        ("seed", "iterations", "experts tried", "kept", "taken back", "predicted", "achieved while choosing",
+         "seconds"), rows,
         f"All experts are for S=N. The responder and the short runs had {share:.0%} of the training. Seconds: of the "
         "whole search with its matches.",
     )  # fmt: skip
@@ -195,7 +239,8 @@ def why(r: list[SeedResults]) -> str:
             )  # fmt: skip
 
 
-def page(plan: PaperPlan, r: list[SeedResults], claims: Sequence[Claim]) -> Page:
+def page(plan: PaperPlan, both: tuple[list[SeedResults], list[SeedResults]], claims: Sequence[Claim]) -> Page:
+    r, later = both
     setting = r[0].setting
     return Page(
         about="A search chooses where experts go in three-player limit hold'em, and their buckets. Hands are sampled: "
@@ -209,16 +254,19 @@ def page(plan: PaperPlan, r: list[SeedResults], claims: Sequence[Claim]) -> Page
             "have the paper's size, and need a GPU.",
             f"'{AUTO}' counts the training of its responder and its short runs, a third of the whole; '{LONGER}' gives "
             "the same experts all of the training. Matches of the search are counted in neither.",
+            "Training was short: see the second table for more of it, and the decisions for each infoset below.",
             "Training is counted in iterations. An iteration of an expert is quick where its part is seldom reached, "
             "so equal iterations are not equal seconds; the table of training has the decisions for each infoset.",
             "Experts are for S=N, in one round. All figures are winnings in matches: exploitability of three players "
             "is not known here.",
         ),
-        limits=LIMITS, sheets=(table(r), searches(r), sizes(r), losses(r)), pictures=(points(r),), notes=(why(r),),
+        limits=LIMITS, sheets=(table(r), longer_table(later), searches([*r, *later]), sizes(r), losses(r)),
+        pictures=(points([*r, *later]),), notes=(why(r),),
         figures={
             "unit": "milli-big-blinds per hand",
             "seeds": [{"seed": each.setting.seed, "strategies": each.strategies, "experts": each.experts,
-                       "tables": list(each.tables.values()), "copies": list(each.copies.values())} for each in r],
+                       "iterations": each.setting.length, "tables": list(each.tables.values()),
+                       "copies": list(each.copies.values())} for each in (*r, *later)],
         },
     )  # fmt: skip
 

@@ -161,12 +161,16 @@ class Experiment(Generic[R]):
 
 
 def of_parts(
-    name: str, title: str, plan: PaperPlan, quick: PaperPlan, parts: Mapping[str, Experiment[Any]], unit: str
-) -> Experiment[dict[str, Any]]:
-    """An experiment of several, of which a plan may name one; results are by the names of parts."""
+    name: str, title: str, plan: PaperPlan, quick: PaperPlan, parts: Mapping[str, Experiment[Any]], unit: str,
+    named: Sequence[str] = (),
+) -> Experiment[dict[str, Any]]:  # fmt: skip
+    """An experiment of several, of which a plan may name one; results are by the names of parts.
+
+    named: parts that are left out unless the plan names them.
+    """
 
     def asked(plan: PaperPlan) -> dict[str, Experiment[Any]]:
-        return {each: part for each, part in parts.items() if plan.part in ("", each)}
+        return {each: part for each, part in parts.items() if plan.part == each or not (plan.part or each in named)}
 
     def runs(plan: PaperPlan) -> list[Run]:
         return [run for part in asked(plan).values() for run in part.runs(plan)]

@@ -38,7 +38,8 @@ PRINTING = (
     "bench/", "cli/", "web/",
     *(f"report/{name}.py" for name in ("charts", "curves", "hands", "heat", "plot", "strategy", "tables", "text")),
     *(f"papers/gibson2011{name}.py" for name in ("", "_sampled", "_holdem", "_three_page")),
-    *(f"papers/auto_stitching{name}.py" for name in ("", "_rhode_page", "_sheets", "_three_page", "_why_page")),
+    *(f"papers/auto_stitching{name}.py" for name in ("", "_sheets")),
+    *(f"papers/auto_stitching_{name}_page.py" for name in ("holdem", "rhode", "three", "why")),
     "papers/holdem_page.py", "papers/waugh2009_holdem.py",
 )  # fmt: skip
 LARGEST = 1 << 26  # bytes of an answer on a shelf

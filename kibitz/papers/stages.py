@@ -17,6 +17,7 @@ from pathlib import Path
 
 from kibitz.core.errors import KibitzError, SpecError
 from kibitz.papers import (
+    auto_stitching_holdem,
     auto_stitching_three,
     champions,
     champions_phases,
@@ -38,6 +39,7 @@ def all_stages(quick: bool, work: str, device: str) -> dict[str, Stage]:
              *gibson2011_three_large.stages(quick, work, device),
              *waugh2009_large.stages(waugh2009_large.setting_of(quick, work, device)),
              *champions.stages(champions.setting_of(quick, work, device)), *champions_phases.stages(quick),
+             *auto_stitching_holdem.stages(gibson2011_large.setting_of(quick, work, device)),
              *auto_stitching_three.stages(quick, work, device)]  # fmt: skip
     return {stage.name: stage for stage in every}
 

@@ -58,10 +58,11 @@ ALIKE = 2 / 3  # of the loss of a part
 ROOM = re.compile(r"finest(?:/([1-9]\d{0,5}))?")
 
 
-def row_setting(base: Blueprint, limits: Limits, effort: Effort) -> tuple[RowSetting, Effort] | None:
-    """The setting of a blueprint with rows by betting and bucket, and what it makes of an effort; None for others."""
+def row_setting(base: Blueprint, limits: Limits, effort: Effort) -> tuple[RowSetting, Effort]:
+    """The setting of a blueprint with rows by betting and bucket, and what it makes of an effort."""
     if not is_placed(base):
-        return None
+        raise SolverError("the base has hashed rows: train one of limit poker with --max-infosets 20M "
+                          "(BlueprintOptions(max_infosets=20_000_000))")
     insides = effort.insides or INSIDES
     limit, size = limits.infosets, layout_of(base).size
     if limit is None and any(ROOM.fullmatch(name) for name in insides):

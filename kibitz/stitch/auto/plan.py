@@ -124,6 +124,11 @@ class Pilot:
         return self.gains[0 if self.shorter else 1] if self.whole is None else self.whole
 
     @property
+    def length(self) -> str:
+        """Which run the answer is of."""
+        return "shorter pilot" if self.shorter else "longer pilot"
+
+    @property
     def learns(self) -> bool:
         """Whether its rows gained a tenth more in the longer run: then they need long."""
         return self.gains[1] > self.gains[0] + 0.1 * abs(self.gains[0])

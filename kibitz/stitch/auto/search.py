@@ -58,10 +58,12 @@ class Round:
     one_by_one: tuple[tuple[str, float, float], ...]  # (move, predicted gain, achieved gain) of each by itself
     loss: float | None  # exploitability after the round, where it is exact
     seconds: float
+    answers: tuple[str, ...] = ()  # of each move that was kept: trained, or which pilot
 
     def data(self) -> dict[str, Any]:
         return {
-            "line": self.line, "plan": self.plan.data(), "kept": list(self.kept), "taken_back": list(self.taken_back),
+            "line": self.line, "plan": self.plan.data(), "kept": list(self.kept),
+            "answers": list(self.answers), "taken_back": list(self.taken_back),
             "predicted": self.plan.predicted, "achieved": self.achieved, "loss": self.loss, "seconds": self.seconds,
             "moves": [{"name": n, "predicted": p, "achieved": a} for n, p, a in self.one_by_one],
         }  # fmt: skip
@@ -234,7 +236,8 @@ class StitchSearch:
         self.tell(f"{name}: training {len(moves)} experts")
         length = share_of(self.setting, self.effort.iterations, len(moves))
         answers = [run.answers[0] for run in self.solve(moves, strategy, [length])]
-        after, kept = self._together(strategy, plan.moves, answers)
+        after, choice = self._together(strategy, plan.moves, answers)
+        kept = [k for k, c in enumerate(choice) if c]
         touched = np.zeros(self.setting.places, bool)
         for k in kept:
             touched |= moves[k].here
@@ -247,13 +250,14 @@ class StitchSearch:
             tuple(m.name for k, m in enumerate(moves) if k not in kept),
             self.judge.gain(after, strategy) if kept else 0.0, alone, self.judge.loss(after),
             time.perf_counter() - began,
+            tuple("trained" if choice[k] == 1 else plan.moves[k].length for k in kept),
         )  # fmt: skip
         return after, touched, record
 
     def _together(
         self, strategy: Strategy, pilots: Sequence[Pilot], answers: Sequence[Strategy]
     ) -> tuple[Strategy, list[int]]:
-        """(the strategy with the moves that help together, which they are).
+        """(the strategy with the moves that help together; of each move 0: it is left out, 1: trained, 2: its pilot).
 
         Exact judges compare all answers and pilots of a move with leaving it out, one move at a time, until nothing
         improves, from all moves and from none. Matches take the moves in order, each a try of its own.
@@ -271,7 +275,7 @@ class StitchSearch:
                 trial = [*chosen[:k], 1, *chosen[k + 1 :]]
                 if judge.judge(combined(trial), combined(chosen)).better:
                     chosen = trial
-            return combined(chosen), [k for k, c in enumerate(chosen) if c]
+            return combined(chosen), chosen
         known: dict[tuple[int, ...], float] = {}
 
         def gain_of(choice: Sequence[int]) -> float:
@@ -297,8 +301,8 @@ class StitchSearch:
             if gain > most:
                 best, most = choice, gain
         if not judge.judge(combined(best), strategy).better:
-            return strategy, []
-        return combined(best), [k for k, c in enumerate(best) if c]
+            return strategy, [0] * len(pilots)
+        return combined(best), best
 
 
 def _solved(setting: SearchSetting, move: Move, strategy: Strategy, lengths: Sequence[int], seed: int) -> MoveRun:
