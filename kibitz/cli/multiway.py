@@ -149,7 +149,7 @@ def _print(solution: MultiwaySolution, node: MultiwayNode) -> None:
         typer.echo("The strategies never come here.")
         return
     if node.street.line:
-        typer.echo(_street_knowledge(node))
+        console().print(node.knowledge)
     typer.echo(f"{node.player} to act:")
     print_table(("action", "how often", "wins, chips"),
                 [(action, _share(share), "-" if mean != mean else f"{mean:.2f}") for action, share, mean in
@@ -162,12 +162,6 @@ def _print(solution: MultiwaySolution, node: MultiwayNode) -> None:
     for each in others[:SHOWN]:
         does = ", ".join(f"{a} {_share(share)}" for a, share in zip(each.actions, each.frequencies, strict=True))
         console().print(f"  {each.line or '(the first)'}: {each.player}, reached {100 * each.reach:.3g}%: {does}")
-
-
-def _street_knowledge(node: MultiwayNode) -> str:
-    deals = node.street.measure.deals
-    return (f"Values of this street are measured on {deals:,} fresh deals of the ranges that come here." if deals else
-            "All hands that come here are counted.")  # fmt: skip
 
 
 def _print_grid(node: MultiwayNode) -> None:

@@ -109,6 +109,7 @@ def test_three_players_are_saved_and_later_streets_are_shown(tmp_path):
     line = "check, check, check, 5d"
     text = said("poker", "spot", saved, "--at", line, "--csv", str(table))
     assert "board Qs Jh 2h 5c 5d" in text and "All hands that come here are counted." in text
+    assert re.search(r"would gain: OOP \d+\.\d\d, MID", " ".join(text.split()))
     assert {row["line"] for row in csv.DictReader(table.open())} == {line}
     data = json.loads(said("poker", "spot", saved, "--at", line, "--json"))
     assert data["rake"] == 0.05 and data["node"]["player"] == "OOP" and data["node"]["deals"] == 0
