@@ -308,7 +308,7 @@ class BucketSetting(Setting):
         """Of the last strategy it is kept: all pilots of a round begin from one. Comparing is faster than hashing."""
         if not self._digested or not np.array_equal(self._digested[0], probabilities):
             content = np.ascontiguousarray(probabilities, np.float64)
-            self._digested[:] = np.array(probabilities), hashlib.sha256(content).hexdigest()
+            self._digested[:] = np.array(probabilities), hashlib.sha256(content.data).hexdigest()
         return str(self._digested[1])
 
     def _put(self, onto: Floats, form: ViewForm, answer: Floats, kept: Bools, inside: str) -> None:
