@@ -154,11 +154,11 @@ def searched(*fields: Any) -> dict[str, Any]:
     effort = Effort(INSIDES, ("all",), rows.solver, left, max(1, pilots // 4), setting.cuts, TOGETHER)
     judge = match_judge(setting.judged, setting.seed + CHOOSING)(rows)
     search = StitchSearch(rows, Limits(infosets=setting.limit, rounds=1), effort, judge, setting.seed)
-    found = search.run(rows.start)
-    plan, unit = found.rounds[0].plan if found.rounds else None, unit_of(setting.machine)
-    chosen = [] if plan is None else [pilot.move for pilot in plan.moves if pilot.move.name in found.rounds[0].kept]
+    result = search.run(rows.start)
+    plan, unit = result.rounds[0].plan if result.rounds else None, unit_of(setting.machine)
+    chosen = [] if plan is None else [pilot.move for pilot in plan.moves if pilot.move.name in result.rounds[0].kept]
     return {
-        **kept(found.profile, AUTO, setting), "seed": setting.seed, "unit": unit, "search": found.data(),
+        **kept(result.profile, AUTO, setting), "seed": setting.seed, "unit": unit, "search": result.data(),
         "moves": [[part_of(move.cuts[0]), move.inside[0]] for move in chosen],
         "predicted": 0.0 if plan is None else unit * plan.predicted, "training": setting.length,
         "pilots": round(setting.length * PILOTS), "seconds": time.perf_counter() - began,
