@@ -134,7 +134,7 @@ def _print(solution: MultiwaySolution, node: MultiwayNode) -> None:
                 [(name, _with_error(value, error), _with_error(gain, more)) for name, value, error, gain, more in
                  zip(question.names, solution.values, solution.value_errors, solution.gains, solution.gain_errors,
                      strict=True)])  # fmt: skip
-    console().print(_knowledge(solution))
+    console().print(solution.knowledge)
     line = f"After {node.line}" if node.line else "First"
     board = f", board {names(node.board)}" if node.street.line else ""
     console().print(f"\n{line}: pot {node.pot:g}{board}, reached {100 * node.reach:.3g}% of the time")
@@ -158,19 +158,6 @@ def _print(solution: MultiwaySolution, node: MultiwayNode) -> None:
     for each in others[:SHOWN]:
         does = ", ".join(f"{a} {_share(share)}" for a, share in zip(each.actions, each.frequencies, strict=True))
         console().print(f"  {each.line or '(the first)'}: {each.player}, reached {100 * each.reach:.3g}%: {does}")
-
-
-def _knowledge(solution: MultiwaySolution) -> str:
-    """What is known about the answer."""
-    if solution.exact:
-        measure = ("All hands are counted: what a player can still gain is its best response against the averages of "
-                   "the others.")  # fmt: skip
-    else:
-        measure = (f"Measured on {solution.deals:,} fresh deals, with 95% intervals. A responder was trained against "
-                   "the averages of the others: a best response gains at least as much, perhaps more.")  # fmt: skip
-    rake = f" Rake of {100 * solution.question.rake:g}% is taken off." if solution.question.rake else ""
-    return (f"{measure}{rake} With three players CFR need not converge to an equilibrium, and one equilibrium need not "
-            "have the values of another.")  # fmt: skip
 
 
 def _street_knowledge(node: MultiwayNode) -> str:

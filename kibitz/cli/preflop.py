@@ -218,7 +218,7 @@ def _print(solution: PreflopSolution, node: PreflopNode) -> None:
                                                        solution.gains, errors, strict=True)]  # fmt: skip
     gains = "can still gain" if trust is None else "gains preflop"
     print_table(("player", "wins, bb", gains), cells)
-    console().print(_knowledge(solution))
+    console().print(solution.knowledge)
     _print_node(node)
     others = [each for each in solution.decisions if each.node != node.node and each.reach >= RARE]
     if others:
@@ -227,24 +227,6 @@ def _print(solution: PreflopSolution, node: PreflopNode) -> None:
         pairs = zip(each.actions, each.frequencies, strict=True)
         does = ", ".join(f"{action} {_share(share)}" for action, share in pairs)
         console().print(f"  {each.line or '(the first)'}: {each.player}, reached {_share(each.reach)}: {does}")
-
-
-def _knowledge(solution: PreflopSolution) -> str:
-    """What is known about the answer, in sentences."""
-    trust = solution.trust
-    if trust is None:
-        return (f"All cards are counted: exploitability {solution.exploitability:.2g} big blinds, the mean of what "
-                "both can still gain.")  # fmt: skip
-    text = (f"Sampled: {trust.rows:,} rows trained, values measured on {trust.deals:,} fresh deals. In the abstract "
-            f"game a trained responder wins {trust.bound:+.3f} bb a hand (95%: {trust.bound_interval[0]:+.3f} to "
-            f"{trust.bound_interval[1]:+.3f}): exploitability there is at least that, and may be more. Hands and bet "
-            "sizes that the abstraction leaves out are not counted.")  # fmt: skip
-    if trust.difference is not None and trust.value_difference is not None:
-        text += (f" A second run of training plays {100 * trust.difference:.0f}% of the decisions before the flop "
-                 f"differently, and its first player wins {trust.value_difference:.3f} bb more or less.")  # fmt: skip
-    if solution.question.players > 2:
-        text += " With more than two players CFR need not converge to an equilibrium."
-    return text
 
 
 def _print_node(node: PreflopNode) -> None:

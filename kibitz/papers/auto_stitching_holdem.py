@@ -1,4 +1,4 @@
-"""Automatic stitching in limit hold'em for two, at the size of [Gibson & Szafron 2011, Table 2]: stages on a GPU.
+"""Automatic stitching in two-player limit hold'em, at the size of [Gibson & Szafron 2011, Table 2]: stages on a GPU.
 
 As planned in docs/plans/auto_stitching.md. Bases and hand-made strategies are those of `gibson2011_large`; the search
 starts from the same base. Figures are in thousandths of a big blind a hand.
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kibitz.core.errors import ArtefactError
+from kibitz.core.errors import ArtefactError, SpecError
 from kibitz.forms.profile import Profile
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers.gibson2011_strategies import ALL, BASE, sizes_of
@@ -34,7 +34,7 @@ from kibitz.papers.holdem_course import (
 )
 from kibitz.papers.ledger import Ledger, Stage, go_through
 from kibitz.papers.runs import Run
-from kibitz.poker.stitching.flops_judge import FlopsJudge
+from kibitz.poker.stitching.flops_judge import FlopsJudge, forget
 from kibitz.poker.stitching.large_setting import COARSER, LargeBucketSetting
 from kibitz.stitch.auto import Auto, Effort, Limits, StitchSearch
 
@@ -124,7 +124,9 @@ def chosen(seed: int, rounds: int, *fields: Any) -> dict[str, Any]:
             search(seed, rounds, *fields)
     rules = rules_of(setting.game)
     onto = LargeBucketSetting(rules, "", SOLVER, setting.device).begin(_profiles[key])
-    best = FlopsJudge(rules, setting.device).sweep(onto, 1).best() * setting.unit
+    sweep = FlopsJudge(rules, setting.device).sweep(onto, 1)
+    best = sweep.best() * setting.unit
+    forget(sweep)
     return {"name": AUTO, "seed": seed, "steps": rounds, "best": best.tolist(), "exploitability": float(best.mean()),
             "sha256": onto.digest}  # fmt: skip
 
@@ -133,20 +135,26 @@ def chosen(seed: int, rounds: int, *fields: Any) -> dict[str, Any]:
 
 
 def stages(setting: CourseSetting) -> Iterator[Stage]:
-    """One for each seed: the result first, then what it is compared with."""
+    """One for each seed: the result of one round beside what it is compared with, then that of further rounds."""
     of, rounds = arguments(setting), TINY_ROUNDS if is_tiny(setting) else ROUNDS
     last = {name: large.points(setting, name)[-1] for name in (BASE, ALL, large.CONDITIONAL)}
+
+    def searched(seed: int, k: int) -> tuple[Run, Run]:
+        return Run(SEARCH, search, [(seed, k, *of)]), Run(CHOSEN, chosen, [(seed, k, *of)])
+
+    def exactly(name: str, seed: int) -> Run:
+        return Run(WHOLE, whole, [(name, seed, last[name], *of)])
+
     for seed in large.SEEDS:
+        further = [run for k in range(2, rounds + 1) for run in searched(seed, k)]
         yield Stage(
             f"auto-two-{seed}", "automatic stitching from Base: exact exploitability beside Base and S=N",
             (
                 Run(POINT, point, [(BASE, seed, early_steps(setting), *of)]),
                 Run(TRAIN, train, [(BASE, seed, last[BASE], *of)]),
-                Run(SEARCH, search, [(seed, k, *of) for k in range(1, rounds + 1)]),
-                Run(CHOSEN, chosen, [(seed, rounds, *of)]),
+                *searched(seed, 1),
                 Run(TRAIN, train, [(large.CONDITIONAL, seed, last[large.CONDITIONAL], *of)]),
-                Run(WHOLE, whole, [(large.CONDITIONAL, seed, last[large.CONDITIONAL], *of),
-                                   (BASE, seed, last[BASE], *of), (ALL, seed, last[ALL], *of)]),
+                exactly(large.CONDITIONAL, seed), exactly(BASE, seed), *further, exactly(ALL, seed),
                 Run(EARLY, whole, [(BASE, seed, early_steps(setting), *of)]),
             ),
             seconds_of,
@@ -156,11 +164,11 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
 def seconds_of(run: Run, piece: int) -> float:
     """Of a step on one H200, about."""
     if run.name == SEARCH:
-        return FIRST_ROUND if not piece else NEXT_ROUND
+        return FIRST_ROUND if run.pieces[piece][1] == 1 else NEXT_ROUND
     if run.name in (CHOSEN, EARLY):
         return STITCHED
     if run.name == TRAIN:
-        return 85.0  # with the tables of its buckets
+        return 85.0 if run.pieces[piece][0] == BASE else 50.0  # with tables of buckets that are not there yet
     return large.seconds_of(run, piece)
 
 
@@ -170,6 +178,8 @@ def forget_searches() -> None:
 
 def quick_seed(seed: int) -> list[dict[str, Any]]:
     """The entries of a ledger: the stage of a seed on a small deck."""
+    if seed not in large.SEEDS:
+        raise SpecError(f"the plan has seeds {large.SEEDS[0]} to {large.SEEDS[-1]}, not {seed}: give fewer --seeds")
     forget_courses()
     forget_searches()
     with tempfile.TemporaryDirectory(prefix="kibitz-") as folder:

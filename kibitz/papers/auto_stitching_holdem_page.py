@@ -24,9 +24,10 @@ from kibitz.papers.ledger import Ledger
 from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import FigurePoints, PointGroup, Sheet, Spread
 
-QUICK_STAGES = "hold'em for two, 12 cards"
+QUICK_STAGES = "two-player hold'em, 12 cards"
 STOPPED = f"{BASE}, stopped early"
-NAMES = (BASE, ALL, large.CONDITIONAL, STOPPED, AUTO)
+ONE_ROUND = f"{AUTO}, one round"
+NAMES = (BASE, ALL, large.CONDITIONAL, STOPPED, ONE_ROUND, AUTO)
 ENOUGH = 0.8  # of a predicted gain
 DEPARTS = (
     "Experts are static, for both players at once (S=N), and their parts begin before the flop.",
@@ -39,7 +40,7 @@ class AutoTwoResults:
     """Figures of all seeds that were run, in thousandths of a big blind a hand."""
 
     exact: dict[str, dict[int, float]]  # by strategy and seed: exploitability over all boards
-    searches: dict[int, dict[str, Any]]  # by seed: the longest
+    searches: dict[int, dict[str, Any]]  # by seed: the longest whose result was measured
     made_on: tuple[str, ...]
     seconds: float
 
@@ -57,7 +58,7 @@ def runs(plan: PaperPlan) -> list[Run]:
 def gather(plan: PaperPlan, answers: Answers) -> AutoTwoResults:
     if not plan.quick:
         if not plan.results:
-            raise ArtefactError("the page of hold'em for two is made from results of stages: give --results "
+            raise ArtefactError("the page of two-player hold'em is made from results of stages: give --results "
                                 "docs/large, or --quick for a deck of 12 cards")  # fmt: skip
         return of_courses(results_of(Path(plan.results)), plan.results)
     with tempfile.TemporaryDirectory(prefix="kibitz-") as folder:
@@ -69,18 +70,19 @@ def gather(plan: PaperPlan, answers: Answers) -> AutoTwoResults:
 
 
 def of_courses(r: CourseResults, folder: str) -> AutoTwoResults:
-    chosen = {each["seed"]: each for each in r.others.get(CHOSEN, [])}
+    by_rounds = sorted(r.others.get(CHOSEN, []), key=lambda each: int(each["steps"]))
+    chosen = {each["seed"]: each for each in by_rounds}  # of the longest search
     if not chosen:
         raise ArtefactError(f"{folder} has no result of automatic stitching: run its stages first (--stage auto-two-0)")
     exact: dict[str, dict[int, float]] = {name: {} for name in NAMES}
     exact[AUTO] = {seed: float(each["exploitability"]) for seed, each in chosen.items()}
+    exact[ONE_ROUND] = {each["seed"]: float(each["exploitability"]) for each in by_rounds if int(each["steps"]) == 1}
     for each in r.others.get(EARLY, []):
         exact[STOPPED][each["seed"]] = float(each["exploitability"])
     for name in (BASE, ALL, large.CONDITIONAL):
         exact[name] = {seed: r.exploitability(name, seed) for seed in r.seeds(name)}
-    searches: dict[int, dict[str, Any]] = {}
-    for each in sorted(r.others.get(SEARCH, []), key=lambda each: int(each["steps"])):
-        searches[each["seed"]] = each
+    searches = {each["seed"]: each for each in r.others.get(SEARCH, [])
+                if each["seed"] in chosen and each["steps"] == chosen[each["seed"]]["steps"]}  # fmt: skip
     mine = [each for run in (SEARCH, CHOSEN, EARLY) for each in r.others.get(run, [])]
     made_on = tuple(sorted({each["by"].get("device", "") for each in mine}))
     return AutoTwoResults(exact, searches, made_on, sum(each["step_seconds"] for each in mine))
@@ -156,7 +158,7 @@ def points(r: AutoTwoResults) -> FigurePoints:
     plans = [x for _, search in sorted(r.searches.items()) for x in search["rounds"]]
     both = tuple((x["predicted"], x["achieved"]) for x in plans)
     alone = tuple((p, a) for x in plans for _, p, a in x["moves"])
-    return FigurePoints("gains-holdem-two", "Predicted and achieved gains, hold'em for two",
+    return FigurePoints("gains-holdem-two", "Predicted and achieved gains, two-player hold'em",
                         "predicted gain in exploitability, mbb/h", "achieved gain, mbb/h",
                         (PointGroup("plans", both), PointGroup("experts of plans, one by one", alone)))  # fmt: skip
 
@@ -169,7 +171,8 @@ def page(plan: PaperPlan, r: AutoTwoResults, claims: Sequence[Claim]) -> Page:
         about=f"A search chooses where experts go in {game}, with at most {limit:,} infosets in a computation. It is "
         "compared with its base and with the paper's S=N, from the same base, exactly, over all boards, as fixed in "
         f"docs/plans/auto_stitching.md. {len(r.exact[AUTO])} random initialisation(s) were run, on "
-        f"{' and '.join(r.made_on) or 'no machine'}, {r.seconds / 60:.0f} minutes for searches and their measurements.",
+        f"{' and '.join(r.made_on) or 'no machine'}, {r.seconds / 60:.0f} minutes for searches and their measurements; "
+        f"of at most {', '.join(str(search['steps']) for _, search in sorted(r.searches.items()))} rounds.",
         departs=DEPARTS, sheets=tuple(x for x in (sheet(r), search_sheet(r), pilot_sheet(r), parts_sheet(r)) if x.rows),
         notes=(f"A search took {spent.mean:.1f} minutes, with {looks.mean:.0f} measurements on samples of flops.",),
         pictures=(points(r),) if any(search["rounds"] for search in r.searches.values()) else (),
@@ -181,5 +184,5 @@ def page(plan: PaperPlan, r: AutoTwoResults, claims: Sequence[Claim]) -> Page:
 
 
 PLAN, QUICK = PaperPlan(starts=3), PaperPlan(starts=1, quick=True)
-PART = Experiment("holdem-two", "hold'em for two", PLAN, QUICK, runs, gather, claims, page, START,
+PART = Experiment("holdem-two", "two-player hold'em", PLAN, QUICK, runs, gather, claims, page, START,
                   ignores=("until", "iterations"), instead="--results")  # fmt: skip

@@ -141,8 +141,8 @@ def sheet(r: RhodeResults) -> Sheet:
 
 
 def versions_text(r: RhodeResults) -> str:
-    rows = [f"of {' and '.join(sizes)} by version {version}" for version, sizes in sorted(r.versions().items())]
-    return f"Rows of automatic stitching were made {', '.join(rows)} of the search; version 2 grows its plans."
+    rows = [f"for {', '.join(sizes)} by version {version}" for version, sizes in sorted(r.versions().items())]
+    return f"Rows of automatic stitching were made {' and '.join(rows)} of the search; version 2 grows its plans."
 
 
 def ladder_sheet(r: RhodeResults) -> Sheet:

@@ -154,11 +154,11 @@ def searched(*fields: Any) -> dict[str, Any]:
     effort = Effort(INSIDES, ("all",), rows.solver, left, max(1, pilots // 4), setting.cuts, TOGETHER)
     judge = match_judge(setting.judged, setting.seed + CHOOSING)(rows)
     search = StitchSearch(rows, Limits(infosets=setting.limit, rounds=1), effort, judge, setting.seed)
-    result = search.run(rows.start)
-    plan, unit = result.rounds[0].plan if result.rounds else None, unit_of(setting.machine)
-    chosen = [] if plan is None else [pilot.move for pilot in plan.moves if pilot.move.name in result.rounds[0].kept]
+    auto = search.run(rows.start)
+    plan, unit = auto.rounds[0].plan if auto.rounds else None, unit_of(setting.machine)
+    chosen = [] if plan is None else [pilot.move for pilot in plan.moves if pilot.move.name in auto.rounds[0].kept]
     return {
-        **kept(result.profile, AUTO, setting), "seed": setting.seed, "unit": unit, "search": result.data(),
+        **kept(auto.profile, AUTO, setting), "seed": setting.seed, "unit": unit, "search": auto.data(),
         "moves": [[part_of(move.cuts[0]), move.inside[0]] for move in chosen],
         "predicted": 0.0 if plan is None else unit * plan.predicted, "training": setting.length,
         "pilots": round(setting.length * PILOTS), "seconds": time.perf_counter() - began,

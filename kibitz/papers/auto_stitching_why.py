@@ -6,6 +6,7 @@ version 2 grows it (`kibitz.stitch.auto.plan.grown`). Changes are made to versio
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from kibitz.papers.auto_stitching_runs import search_data
 from kibitz.papers.runs import shared
 from kibitz.poker.stitching.bucket_setting import BucketSetting
 from kibitz.solvers.run import solve_through
-from kibitz.stitch.auto import Effort, ExactJudge, Limits, Pilot, Plan, StitchSearch
+from kibitz.stitch.auto import Auto, Effort, ExactJudge, Limits, Pilot, Plan, Round, StitchSearch
 from kibitz.stitch.auto.moves import Move
 from kibitz.stitch.auto.plan import pilots_of
 
@@ -78,7 +79,7 @@ def one_change(name: str, source: str, quick: bool, seed: int, change: str, fold
     runs = search.solve(kept, base, [effort.iterations])
     by_hand = judge.loss(setting.join(base, [(move, run.answers[0]) for move, run in zip(kept, runs, strict=True)]))
     first = plan_by_hand(search, kept, base) if change == CHOICE else None
-    auto = search.run(base, first=first)
+    auto = run_until(search, base, by_hand if change == ROUNDS else None, first)
     assert auto.loss is not None
     return {
         "by_hand": by_hand, "base": auto.loss[0], "automatic": auto.loss[1],
@@ -86,6 +87,31 @@ def one_change(name: str, source: str, quick: bool, seed: int, change: str, fold
         "in_plans": [[pilot.move.name for pilot in each.plan.moves] for each in auto.rounds],
         "best_pilots": [best_pilots(each.plan.pilots) for each in auto.rounds], "search": search_data(auto),
     }  # fmt: skip
+
+
+class _Below(Exception):
+    """A search need not go on."""
+
+
+def run_until(search: StitchSearch, base: NDArray[np.float64], below: float | None, first: Plan | None) -> Auto:
+    """A search that ends early once it loses less than `below`: a round keeps only what helps, so more of them would
+    not change on which side of it the search ends."""
+    rounds: list[Round] = []
+    began = time.perf_counter()
+
+    def seen(each: Round) -> None:
+        rounds.append(each)
+        if below is not None and each.loss is not None and each.loss < below:
+            raise _Below
+
+    try:
+        return search.run(base, seen, first)
+    except _Below:
+        last = rounds[-1].loss
+        assert last is not None
+        loss = float(search.judge.loss(base) or 0.0), last
+        infosets = max(search.setting.base_rows, *(each.plan.infosets for each in rounds))
+        return Auto(None, tuple(rounds), loss, infosets, time.perf_counter() - began, {"lines": ["base"]})
 
 
 def plan_by_hand(search: StitchSearch, moves: Sequence[Move], base: NDArray[np.float64]) -> Plan:

@@ -13,24 +13,32 @@ from kibitz.stitch.auto.plan import FEW_PAIRED
 Seeds = Sequence[Mapping[str, Mapping[str, Any]]]  # of each seed: change -> what came of it
 
 
-def outcome(seed: Mapping[str, Mapping[str, Any]], change: str) -> tuple[Mapping[str, Any], float]:
-    """(the search with a change, its exploitability). As it was: the first rounds of the search that had more."""
-    if change != why.WAS:
-        return seed[change], float(seed[change]["automatic"])
-    longer = seed[why.ROUNDS]
-    return longer, float(longer["losses"][: rhode.LINES][-1])
+def run_of(change: str) -> str:
+    """The run that a row is read from. As it was: the first rounds of the search that had more."""
+    return why.ROUNDS if change == why.WAS else change
 
 
-def better(seeds: Seeds, change: str) -> int:
-    """Seeds in which a search is less exploitable than the experts by hand."""
-    return sum(outcome(seed, change)[1] < seed[change if change != why.WAS else why.ROUNDS]["by_hand"]
-               for seed in seeds)  # fmt: skip
+def with_change(seeds: Seeds, change: str) -> list[Mapping[str, Any]]:
+    """The searches with a change, of the seeds in which it was run."""
+    return [seed[run_of(change)] for seed in seeds if run_of(change) in seed]
 
 
-def verdict(seeds: Seeds, change: str) -> str:
+def loss_of(search: Mapping[str, Any], change: str) -> float:
+    losses = search["losses"][: rhode.LINES] if change == why.WAS else [search["automatic"]]
+    return float(losses[-1])
+
+
+def better(searches: Sequence[Mapping[str, Any]], change: str) -> int:
+    """Searches that are less exploitable than the experts by hand."""
+    return sum(loss_of(search, change) < search["by_hand"] for search in searches)
+
+
+def verdict(searches: Sequence[Mapping[str, Any]], change: str) -> str:
     """As the plan says: a cause if it decides all seeds, none if it decides none."""
-    count = better(seeds, change)
-    return "a cause" if count == len(seeds) else "no cause" if not count else "undecided"
+    count = better(searches, change)
+    if len(searches) < why.SEEDS:
+        return "too few seeds"
+    return "a cause" if count == len(searches) else "no cause" if not count else "undecided"
 
 
 def kept_by(search: Mapping[str, Any], change: str) -> list[str]:
@@ -41,14 +49,19 @@ def kept_by(search: Mapping[str, Any], change: str) -> list[str]:
 def change_sheet(seeds: Seeds) -> Sheet:
     rows = []
     for change in (why.WAS, *why.CHANGES):
-        every = [outcome(seed, change) for seed in seeds]
-        first = Spread(tuple(float(len(search["in_plans"][0])) for search, _ in every))
-        kept = Spread(tuple(float(len(kept_by(search, change))) for search, _ in every))
-        hand = Spread(tuple(float(search["by_hand"]) for search, _ in every))
+        searches = with_change(seeds, change)
+        if not searches:
+            continue
+        first, kept, hand, own = (
+            Spread(tuple(float(of(search)) for search in searches))
+            for of in (
+                lambda search: len(search["in_plans"][0]), lambda search, change=change: len(kept_by(search, change)),
+                lambda search: search["by_hand"], lambda search, change=change: loss_of(search, change),
+            )
+        )  # fmt: skip
         rows.append((
-            change, why.ABOUT[change], Spread(tuple(loss for _, loss in every)).text(3), hand.text(3),
-            f"{better(seeds, change)} of {len(seeds)}", first.text(1), kept.text(1),
-            "" if change == why.WAS else verdict(seeds, change),
+            change, why.ABOUT[change], own.text(3), hand.text(3), f"{better(searches, change)} of {len(searches)}",
+            first.text(1), kept.text(1), "" if change == why.WAS else verdict(searches, change),
         ))  # fmt: skip
     return Sheet(
         "Why automatic stitching lost",
@@ -62,7 +75,7 @@ def change_sheet(seeds: Seeds) -> Sheet:
 def expert_sheet(seeds: Seeds) -> Sheet:
     """Which experts there are, of the first seed: part and list of buckets."""
     seed = seeds[0]
-    own = {change: kept_by(outcome(seed, change)[0], change) for change in (why.WAS, why.GROWTH)}
+    own = {change: kept_by(seed[run_of(change)], change) for change in (why.WAS, why.GROWTH)}
     rows = [
         (f"{why.AGAINST}, by hand", listed(seed[why.CHOICE]["experts"])),
         ("version 1 keeps", listed(own[why.WAS])), ("version 2 keeps", listed(own[why.GROWTH])),
@@ -84,19 +97,26 @@ def part_of(name: str) -> str:
 
 def notes(seeds: Seeds) -> tuple[str, ...]:
     """What the search made of the plan by hand, and what its programme had to choose from."""
-    by_hand = Spread(tuple(seed[why.CHOICE]["search"]["rounds"][0]["predicted"] for seed in seeds))
-    after = Spread(tuple(seed[why.CHOICE]["search"]["rounds"][0]["achieved"] for seed in seeds))
-    own = Spread(tuple(seed[why.ROUNDS]["search"]["rounds"][0]["predicted"] for seed in seeds))
-    grown = Spread(tuple(seed[why.GROWTH]["search"]["rounds"][0]["predicted"] for seed in seeds))
-    knows = sum(a > b for a, b in zip(by_hand.values, own.values, strict=True))
+    first = {
+        change: [search["search"]["rounds"][0] for search in with_change(seeds, change)]
+        for change in (why.CHOICE, why.ROUNDS, why.GROWTH)
+    }
+    by_hand, own, grown = (Spread(tuple(x["predicted"] for x in plans)) for plans in first.values())
+    after = Spread(tuple(x["achieved"] for x in first[why.CHOICE]))
+    both = [seed for seed in seeds if why.CHOICE in seed and why.ROUNDS in seed]
+    knows = sum(
+        seed[why.CHOICE]["search"]["rounds"][0]["predicted"] > seed[why.ROUNDS]["search"]["rounds"][0]["predicted"]
+        for seed in both
+    )
     parts = Spread(tuple(
-        float(len({part_of(name) for name, _ in seed[why.ROUNDS]["best_pilots"][0][:FEW_PAIRED]})) for seed in seeds
+        float(len({part_of(name) for name, _ in search["best_pilots"][0][:FEW_PAIRED]}))
+        for search in with_change(seeds, why.ROUNDS)
     ))  # fmt: skip
     return (
         f"Measured as a plan of the search, the experts by hand of {why.AGAINST} are predicted to gain "
         f"{by_hand.text(3)} chips and gain {after.text(3)}. The first plan of version 1 predicted {own.text(3)}, the "
         f"one of version 2 {grown.text(3)}. The search would have preferred the plan by hand to its own in {knows} of "
-        f"{len(seeds)} seeds. In version 1 the integer programme chose among the {FEW_PAIRED} pilots that gained most "
+        f"{len(both)} seeds. In version 1 the integer programme chose among the {FEW_PAIRED} pilots that gained most "
         f"alone, which were for {parts.text(1)} different parts.",
     )  # fmt: skip
 

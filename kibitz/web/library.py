@@ -35,7 +35,7 @@ from kibitz.web.errors import Missing
 
 STRATEGIES = ("profile", "blueprint")
 RUNS = ("checkpoint", "tournament")
-SPOT = "spot"
+SPOTS = ("spot", "multiway", "preflop")
 FILES = (".jsonl", ".json", ".log")
 DEEPEST, MOST_FOLDERS, MOST_FOUND = 5, 5_000, 1_000  # of a scan
 FRESH = 2.0  # seconds for which a scan is good
@@ -197,8 +197,8 @@ class Library:
         return [entry for entry in self.entries().values() if entry.kind in (*RUNS, *FILES)]
 
     def spots(self) -> list[Entry]:
-        """Saved solutions of spots."""
-        return [entry for entry in self.entries().values() if entry.kind == SPOT]
+        """Saved solutions of spots, for two players or three, and of play before the flop."""
+        return [entry for entry in self.entries().values() if entry.kind in SPOTS]
 
     def entry(self, id: str) -> Entry:
         entries = self.entries()
@@ -220,7 +220,7 @@ class Library:
                 folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
             if said is not None:
                 kind, meta = said
-                if kind in (*STRATEGIES, *RUNS, SPOT):
+                if kind in (*STRATEGIES, *RUNS, *SPOTS):
                     artefacts += 1
                     yield self._entry(here, kind, meta)
             else:
@@ -237,7 +237,7 @@ class Library:
         assert self.folder is not None
         below = path.relative_to(self.folder)
         name = os.fsencode(below if below.parts else path.name).decode("utf-8", "replace")  # a name may be any bytes
-        for ending in (".profile", ".blueprint", ".checkpoint", ".spot"):
+        for ending in (".profile", ".blueprint", ".checkpoint", ".spot", ".preflop"):
             name = name.removesuffix(ending)
         said = meta.get("game")
         try:

@@ -10,7 +10,9 @@ from starlette.requests import Request
 from kibitz.web.errors import Wrong
 from kibitz.web.library import Library
 from kibitz.web.spot_hands import SpotHand
-from kibitz.web.spots import WebSpot, WebSpots, node_data, range_data, runouts
+from kibitz.web.spot_kinds import has_gpu
+from kibitz.web.spot_nodes import range_data
+from kibitz.web.spots import WebSpot, WebSpots
 
 Message = dict[str, Any]
 Handler = Callable[[Request, Message], dict[str, Any]]
@@ -27,7 +29,7 @@ class SpotServer:
         return [
             ("POST", "/api/range", self.range),  # {"text": "TT+, AKs"}: weights of the 169 classes
             ("GET", "/api/spots", self.listed),  # of this session, and saved ones
-            ("POST", "/api/spots", self.open),  # {"board", "ranges", "pot", "stacks", "bets", ...}: solve it
+            ("POST", "/api/spots", self.open),  # {"kind": "two", "board", "ranges", "pot", ...}: solve it
             ("GET", "/api/spots/{spot}", self.spot),  # how far it is
             ("POST", "/api/spots/{spot}/stop", self.stop),  # end the solve, and keep what it has
             ("DELETE", "/api/spots/{spot}", self.close),
@@ -48,7 +50,7 @@ class SpotServer:
         return range_data(text)
 
     def listed(self, request: Request, message: Message) -> dict[str, Any]:
-        return {"spots": self.spots.lines(), "saved": self.spots.saved()}
+        return {"spots": self.spots.lines(), "saved": self.spots.saved(), "gpu": has_gpu()}
 
     def open(self, request: Request, message: Message) -> dict[str, Any]:
         return self.spots.open(message).data()
@@ -66,12 +68,12 @@ class SpotServer:
     def node(self, request: Request, message: Message) -> dict[str, Any]:
         spot = self._spot(request)
         with spot.lock:
-            return node_data(spot.at(line_of(request)))
+            return spot.question.node_data(spot.at(line_of(request)))
 
     def runouts(self, request: Request, message: Message) -> dict[str, Any]:
         spot = self._spot(request)
         with spot.lock:
-            return {"cards": runouts(spot.at(line_of(request)))}
+            return {"cards": spot.question.runouts(spot.at(line_of(request)))}
 
     def deal(self, request: Request, message: Message) -> dict[str, Any]:
         seat = message.get("seat")
@@ -79,7 +81,7 @@ class SpotServer:
             raise Wrong("seat must be 0, out of position, or 1, in position")
         spot = self._spot(request)
         with spot.lock:
-            spot.play = SpotHand.dealt(spot.solved(), seat, spot.play)
+            spot.play = SpotHand.dealt(spot.playable(), seat, spot.play)
             return spot.play.data()
 
     def hand(self, request: Request, message: Message) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import kibitz
 from kibitz.papers import auto_stitching as page
 from kibitz.papers import auto_stitching_rhode as rhode
 from kibitz.papers import auto_stitching_rhode_page as rhode_page
@@ -16,6 +17,7 @@ from kibitz.papers.experiment import PaperPlan
 from kibitz.papers.runs import carry_out
 from kibitz.report.figures import picture_data, picture_of
 from kibitz.report.heat import points_plot
+from kibitz.stitch.auto import Effort, Limits, search_of
 
 
 def one(shift: float, size: dict[str, int]) -> dict:
@@ -118,6 +120,22 @@ def test_a_cause_is_what_decides_all_seeds():
     rows = dict(why_page.expert_sheet(seeds).rows)
     assert rows["version 1 keeps"].startswith("c in percentile(3); cc in percentile(3); c in")
     assert len(rows["version 2 keeps"].split("; ")) == 7
+    some = [why_seed(), {name: each for name, each in why_seed().items() if name != why.PAIRS}]
+    few = {row[0]: row for row in why_page.change_sheet(some).rows}
+    assert few[why.PAIRS][4] == "0 of 1" and few[why.GROWTH][4] == "2 of 2"
+    assert {row[-1] for name, row in few.items() if name != why.WAS} == {"too few seeds"}
+
+
+def test_a_search_ends_once_it_loses_less():
+    base = kibitz.solve("leduc(suit_isomorphism=true)", "cfr+", abstraction="JQ.K", iterations=100)
+    effort = Effort(iterations=40, pilot=10, cuts=8, insides=("null",), seats=("all",))
+    search, start = search_of("leduc(suit_isomorphism=true)", base, Limits(infosets=140, rounds=3), effort)
+    whole = why.run_until(search, start.probabilities, None, None)
+    early = why.run_until(search, start.probabilities, whole.rounds[0].loss + 1e-9, None)
+    assert len(early.rounds) == 1 < len(whole.rounds) and early.loss == (whole.loss[0], whole.rounds[0].loss)
+    assert runs.search_data(early)["rounds"] == runs.search_data(whole)["rounds"][:1]
+    never = why.run_until(search, start.probabilities, 0.0, None)
+    assert never.loss == whole.loss and early.infosets <= 140
 
 
 @pytest.mark.slow
@@ -151,7 +169,7 @@ def test_claims_of_rhode_island_follow_the_figures(values, verdict):
     worse = sum(auto > 2.0 for auto in values)
     assert {row[2] for row in losing.rows} == {f"{worse} of {len(values)}"}
     assert [row[3:5] for row in losing.rows] == [(f"{k} ± 0", "1 ± 0") for k in (2, 3, 4)]
-    assert "made of 0.0 MB by version 2 of the search" in rhode_page.sheet(results).note
+    assert "made for 0.0 MB by version 2 of the search" in rhode_page.sheet(results).note
     memory, sizes, gains = (picture_of(picture_data(picture)) for picture in made.pictures)
     assert [line.name for line in memory.panels[0].lines][-1] == "automatic"
     assert {dot.name for dot in sizes.dots if dot.beyond} == {"automatic"} and len(sizes.dots) == 5

@@ -1,4 +1,4 @@
-"""Automatic stitching in hold'em for two: its stage on a small deck, stopped and resumed, and its page."""
+"""Automatic stitching in two-player hold'em: its stage on a small deck, stopped and resumed, and its page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bucketed import FOUR_ROUNDS
 from typer.testing import CliRunner
 
 from kibitz.cli import app
-from kibitz.core.errors import ArtefactError
+from kibitz.core.errors import ArtefactError, SpecError
 from kibitz.forms.profile import Profile
 from kibitz.papers import PaperPlan, holdem_course, stages
 from kibitz.papers import auto_stitching_holdem as holdem
@@ -85,11 +85,11 @@ def test_a_stopped_stage_goes_on_to_the_same_bytes(small, monkeypatch):
     monkeypatch.setattr(holdem.LargeBucketSetting, "_solved", counted)
     monkeypatch.setattr(holdem, "TINY_ROUNDS", 2)
     again = {}
-    while holdem.CHOSEN not in again:  # each command does one step, in a process of its own
+    while again.get(holdem.CHOSEN, {}).get("steps") != 2:  # each command does one step, in a process of its own
         forget()
         whole, entries = done(small, seconds=0.0)
         again = by_run(entries)
-        assert not whole and len(entries) < 10
+        assert not whole and len(entries) < 12
     assert len(solved) == len({*solved}) > 3  # nothing is solved twice
     longer, first = again[holdem.SEARCH], once["rounds"][0]
     same = {"seconds": 0, "pilots": []}  # with seconds, too
@@ -105,6 +105,8 @@ def test_what_is_missing_is_said(small):
         part.recompute(PaperPlan())
     with pytest.raises(ArtefactError, match="auto-two-0"):
         part.recompute(PaperPlan(results=str(small)))
+    with pytest.raises(SpecError, match="seeds 0 to 2"):
+        holdem.quick_seed(3)
     assert not any(run.name == pages.QUICK_STAGES for run in EXPERIMENT.runs(EXPERIMENT.quick))
 
 

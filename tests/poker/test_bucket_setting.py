@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pytest
 
@@ -118,6 +120,13 @@ def test_sizes_are_counted_once(setting):
         assert setting.size(rest) == fresh._size(rest)
         sizes.add(setting.size(rest))
     assert len(sizes) == 2
+
+
+def test_digests_of_strategies(setting, base):
+    other = base.copy()
+    other[:2] = other[1::-1]
+    for each in (base, base.copy(), other, base):
+        assert setting._digest_of(each) == hashlib.sha256(each.tobytes()).hexdigest()
 
 
 def test_so_many_lists_of_a_part_are_tried(setting):

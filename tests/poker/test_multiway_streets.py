@@ -282,9 +282,9 @@ def test_rows_are_packed_as_they_play():
 def test_a_person_stops_the_training():
     asked = []
 
-    def stop():
-        asked.append(1)
-        return len(asked) > 2
+    def say(now):
+        asked.append(now.phase)
+        return asked.count("training") > 2
 
-    solution = solve_multiway(multiway(*TURN, **SMALL), iterations=10**9, deals=1024, threads=1, stop=stop)
-    assert len(asked) == 3 and 0 < solution.iterations < 10**6
+    solution = solve_multiway(multiway(*TURN, **SMALL), iterations=10**9, deals=1024, threads=1, on_progress=say)
+    assert asked.count("training") == 3 and 0 < solution.iterations < 10**6

@@ -385,3 +385,18 @@ def test_two_players_in_buckets():
     aces = class_names().index("AA")
     assert solution.at().strategy[0, aces] < 0.05
     assert solution.at("raise 2.5, call").is_flop
+
+
+def test_a_person_stops_the_training():
+    """What on_progress says ends all runs; the answer is measured even so."""
+    question = preflop("4,4,4", "allin", postflop="none", limps=False)
+    phases = []
+
+    def say(now):
+        phases.append(now.phase)
+        return True
+
+    solution = solve_preflop(question, iterations=10**9, deals=1024, threads=1, on_progress=say)
+    assert solution.iterations > 0 and solution.trust.deals >= 1024 and "responding" in phases
+    exact = solve_preflop(preflop(10, postflop="none"), until=1e-9, on_progress=lambda now: True)
+    assert exact.iterations == 64 and exact.exploitability > 1e-9

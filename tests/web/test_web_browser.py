@@ -46,6 +46,8 @@ def site(tmp_path_factory):
     leduc.save(folder / "leduc.profile")
     river = kibitz.spot("Qs Jh 2h 5c 5d", ["AA, QJs, T9s", "KK, AQ"], 100, 200)
     kibitz.save_spot(kibitz.solve_spot(river, iterations=50), folder / "river.spot")
+    three = kibitz.multiway("Qs Jh 2h 5c", ["AA, T9s", "KK, AQs", "QQ, KJs"], 90, 60, "50%", "none")
+    kibitz.save_multiway(kibitz.solve_multiway(three, iterations=500, deals=4096, threads=1), folder / "three.spot")
     log = '{"iteration": 1, "seconds": 1, "gap": 0.5}\n{"iteration": 20, "seconds": 2, "gap": 0.1}\n'
     (folder / "<img src=x onerror=alert(1)>.jsonl").write_text(log, encoding="utf-8")
     os.utime(folder / "<img src=x onerror=alert(1)>.jsonl", (1, 1))  # the oldest
@@ -394,75 +396,4 @@ def test_the_plan_of_automatic_stitching(visit):
         page.screenshot(path=f"{folder}/plan-{page.viewport_size['width']}.png", full_page=True)
     page.get_by_role("link", name="tree", exact=True).click()
     page.locator(".crumbs").wait_for()
-    visit.check()
-
-
-def test_a_saved_spot_is_opened(visit):
-    page = visit.go("/spots")
-    page.get_by_role("link", name="river", exact=True).click()
-    page.locator("h1", has_text="OOP to act").wait_for()
-    page.locator('.strategy [data-name="AA"]').wait_for()
-    page.reload()  # the address stays good
-    page.locator("h1", has_text="OOP to act").wait_for()
-    visit.check()
-
-
-def test_a_solve_is_stopped_and_kept(visit):
-    page = visit.go("/spots")
-    page.locator("details summary", has_text="More").click()
-    page.get_by_label("Target").fill("0.001")
-    page.get_by_label("Seconds").fill("3000")
-    page.locator('.boardpick [data-name="6c"]').click()
-    page.get_by_role("button", name="Solve").click()
-    page.locator("h1", has_text="Solving").wait_for()
-    page.locator(".convergence svg").wait_for(timeout=180_000)
-    page.get_by_role("button", name="Stop and keep").click()
-    page.locator("h1", has_text="OOP to act").wait_for(timeout=60_000)
-    note = page.locator(".where .hint", has_text="Stopped before the target of 0.001% of the pot")
-    note.wait_for()
-    id = page.url.rpartition("/")[2].partition("?")[0]
-    share = visit.data(f"spots/{id}")["exploitability"]
-    assert share > 1e-6
-    assert f"{100 * share:.3g}%" in page.locator(".facts").inner_text()
-    visit.check()
-
-
-def test_spots(visit):
-    """From the form to an answer and a hand: a range is painted, a mistake is pointed at, a spot is solved."""
-    page = visit.go("/spots")
-    field = page.get_by_label("Out of position (OOP) range", exact=True)
-    field.fill("AA, ZZ")
-    page.locator(".carets", has_text="^").first.wait_for()
-    field.fill("AA, KK")
-    first = page.locator(".editor").first
-    first.locator('[data-name="AA"][aria-pressed="true"]').wait_for()
-    first.locator('[data-name="QJs"]').click()
-    assert field.input_value() == "KK+, QJs"
-    first.locator('[data-name="QJs"]').focus()
-    page.keyboard.press(" ")
-    assert field.input_value() == "KK+"
-    for name in ("6c", "2d"):
-        page.locator(f'.boardpick [data-name="{name}"]').click()
-    page.get_by_role("button", name="Solve").click()
-    page.locator(".strategy .cell").first.wait_for()
-    id = page.url.rpartition("/")[2].partition("?")[0]
-    page.locator('.strategy [data-name="AA"]').hover()
-    page.locator(".hands tbody tr").first.wait_for()
-    assert page.locator(".hands tbody tr").count() == 6
-    page.get_by_role("button", name="EV", exact=True).click()
-    page.locator(".strategy .heat").wait_for()
-    page.locator(".action", has_text="check").click()
-    page.locator("h1", has_text="IP to act").wait_for()
-    answer = visit.data(f"spots/{id}/node?line=check")
-    assert page.locator(".action").count() == len(answer["actions"])
-    page.get_by_role("link", name="play this spot").click()
-    page.locator(".drill").wait_for()
-    while page.locator(".move").count():
-        before = page.locator(".drill").inner_text()
-        page.keyboard.press("1")
-        page.wait_for_function("(before) => document.querySelector('.drill').innerText !== before", arg=before)
-    page.locator(".choice, .hint", has_text="decision").first.wait_for()
-    page.keyboard.press("n")
-    page.locator(".score", has_text="1").wait_for()
-    visit.wrong = [each for each in visit.wrong if "400" not in each]  # the mistake in a range
     visit.check()

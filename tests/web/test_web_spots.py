@@ -16,7 +16,7 @@ from kibitz.games.protocol import CHANCE
 from kibitz.poker.spots.spot import live
 from kibitz.poker.spots.tables import grid_of_hands, hand_names
 from kibitz.web.spot_hands import SpotHand
-from kibitz.web.spots import KINDS, kinds_of, node_data, runouts
+from kibitz.web.spot_nodes import KINDS, kinds_of, runouts, two_data
 
 RIVER = {"board": "Qs Jh 2h 5c 5d", "ranges": ["AA, QJs, T9s:0.5, 65s", "KK, AQ, AJs:0.5, 76s"], "pot": 100,
          "stacks": 200, "bets": "50%, allin", "until": 0.002}  # fmt: skip
@@ -125,7 +125,7 @@ def test_run_outs_are_the_decisions_after_each_card(turn):
         after = node.after(cell["card"])
         assert np.allclose(cell["values"], after.mean_values, atol=1e-3)  # first_values against a walk of the street
         assert np.allclose(cell["shares"], after.frequencies, atol=1e-4)
-    assert node_data(node)["kind"] == "chance"
+    assert two_data(node)["kind"] == "chance"
 
 
 def test_a_solve_can_be_stopped(site):

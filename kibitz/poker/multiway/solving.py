@@ -46,13 +46,13 @@ class MultiwayProgress:
 
 def solve_multiway(
     question: Multiway, *, iterations: int | None = None, seconds: float | None = None, deals: int = DEALS,
-    seed: int = 0, threads: int | None = None, on_progress: Callable[[MultiwayProgress], None] | None = None,
-    stop: Callable[[], bool] | None = None,
+    seed: int = 0, threads: int | None = None,
+    on_progress: Callable[[MultiwayProgress], bool | None] | None = None,
 ) -> MultiwaySolution:  # fmt: skip
     """Train strategies for `seconds` (30 by default) or `iterations`, then measure them.
 
     deals: fresh ones on which values and responders are measured, where hands are not counted. Ctrl-C ends the
-    training, and so does `stop` once it says so; what there is is then measured and returned.
+    training, and so does on_progress if it returns True; what there is is then measured and returned.
     """
     say = on_progress or (lambda now: None)
     if deals < 1:
@@ -67,8 +67,7 @@ def solve_multiway(
         blueprint.warm_up()
 
         def on_block(now: Any) -> bool:
-            say(MultiwayProgress("training", now.iteration))
-            if stop is not None and stop():
+            if say(MultiwayProgress("training", now.iteration)):
                 stopped.set()
             return stopped.is_set()
 

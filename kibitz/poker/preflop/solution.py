@@ -66,6 +66,26 @@ class PreflopSolution:
         """The mean of both gains, where all cards were counted; otherwise it is not known."""
         return float(self.gains.mean()) if self.trust is None else None
 
+    @property
+    def knowledge(self) -> str:
+        """What is known about the answer, in sentences."""
+        trust = self.trust
+        if trust is None:
+            return (f"All cards are counted: exploitability {self.exploitability:.2g} big blinds, the mean of what "
+                    "both can still gain.")  # fmt: skip
+        low, high = trust.bound_interval
+        text = (f"Sampled: {trust.rows:,} rows trained, values measured on {trust.deals:,} fresh deals. In the "
+                f"abstract game a trained responder wins {trust.bound:+.3f} bb a hand (95%: {low:+.3f} to "
+                f"{high:+.3f}): exploitability there is at least that, and may be more. Hands and bet sizes that the "
+                "abstraction leaves out are not counted.")  # fmt: skip
+        if trust.difference is not None and trust.value_difference is not None:
+            text += (f" A second run of training plays {100 * trust.difference:.0f}% of the decisions before the flop "
+                     f"differently, and its first player wins {trust.value_difference:.3f} bb more or less."
+                     )  # fmt: skip
+        if self.question.players > 2:
+            text += " With more than two players CFR need not converge to an equilibrium."
+        return text
+
     @cached_property
     def reaches(self) -> Floats:
         """[P, players, C]  how likely each player acts so that a node is reached."""

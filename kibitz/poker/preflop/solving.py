@@ -42,7 +42,7 @@ class PreflopProgress:
 def solve_preflop(
     question: Preflop, *, until: float | None = None, iterations: int | None = None, seconds: float | None = None,
     deals: int = DEALS, seeds: Sequence[int] = (0, 1), threads: int | None = None, device: str = "cpu",
-    on_progress: Callable[[PreflopProgress], None] | None = None,
+    on_progress: Callable[[PreflopProgress], bool | None] | None = None,
 ) -> PreflopSolution:  # fmt: skip
     """Solve a question about play before the flop.
 
@@ -54,7 +54,7 @@ def solve_preflop(
     seeds       of random numbers, one or two: each is a run of training. The first is the answer; the second tells how
                 much chance is in it
     deals       on which the answer is measured, afterwards
-    Ctrl-C ends a phase; what there is is then measured and returned.
+    Ctrl-C ends a phase, and so does on_progress if it returns True; what there is is then measured and returned.
     """
     say = on_progress or (lambda now: None)
     if question.is_exact:
@@ -74,7 +74,7 @@ def solve_preflop(
 
 def solve_classes(
     question: Preflop, game: ClassGame, until: float | None = None, iterations: int | None = None,
-    seconds: float | None = None, on_progress: Callable[[PreflopProgress], None] = lambda now: None,
+    seconds: float | None = None, on_progress: Callable[[PreflopProgress], bool | None] = lambda now: None,
 ) -> PreflopSolution:  # fmt: skip
     """Two players without betting after the flop, by the chances of classes of hands against each other."""
     if until is None and iterations is None and seconds is None:
@@ -88,8 +88,7 @@ def solve_classes(
     with interruptible() as stopped:
 
         def look(done: int, gain: float) -> bool:
-            on_progress(PreflopProgress("solving", done, gain / CHIPS))
-            return stopped.is_set()
+            return bool(on_progress(PreflopProgress("solving", done, gain / CHIPS))) or stopped.is_set()
 
         measure = run(engine, None if until is None else until * CHIPS, iterations, seconds, look)
     won = [each / CHIPS for each in measure.actions]
@@ -105,7 +104,7 @@ class _Work:
     threads: int
     device: str
     deals: int  # that a responder plays
-    say: Callable[[PreflopProgress], None]
+    say: Callable[[PreflopProgress], bool | None]
 
 
 def _sampled(
@@ -125,8 +124,9 @@ def _sampled(
 
             def on_block(done: int, number: int = number) -> bool:
                 phase = f"training, run {number + 1} of {len(seeds)}" if len(seeds) > 1 else "training"
-                work.say(PreflopProgress(phase, done, None))
-                return stopped.is_set()
+                if work.say(PreflopProgress(phase, done, None)) and done:
+                    stopped.set()
+                return stopped.is_set() and (done > 0 or number > 0)
 
             share = None if seconds is None else seconds / len(seeds)
             effort = TrainingLimits(iterations, share, seed, work.threads, work.device, on_block)

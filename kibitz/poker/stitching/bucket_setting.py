@@ -111,6 +111,7 @@ class BucketSetting(Setting):
     finest: int = FINEST  # lists that are tried for a part
     lists: dict[str, ClassBuckets] = field(init=False, default_factory=dict)
     _sizes: dict[tuple[Any, ...], Size] = field(init=False, default_factory=dict)
+    _digested: list[Any] = field(init=False, default_factory=list)  # a strategy and its digest
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -294,7 +295,7 @@ class BucketSetting(Setting):
         names = self.lists_used(move)
         lists, mine = [self.buckets_of(name) for name in names], np.isin(self.betting.turn, seats)
         view = np.where(here, names.index(move.inside[0]), of_node)
-        digest = "" if probabilities is None else hashlib.sha256(np.asarray(probabilities).tobytes()).hexdigest()
+        digest = "" if probabilities is None else self._digest_of(probabilities)
 
         def played(node: int) -> Floats:
             assert probabilities is not None
@@ -302,6 +303,13 @@ class BucketSetting(Setting):
             return np.asarray(probabilities[self.columns_at(node)[first]], np.float64)
 
         return self._view_form(lists, view, Frozen(~here & mine, played, digest))
+
+    def _digest_of(self, probabilities: Floats) -> str:
+        """Of the last strategy it is kept: all pilots of a round begin from one. Comparing is faster than hashing."""
+        if not self._digested or not np.array_equal(self._digested[0], probabilities):
+            content = np.ascontiguousarray(probabilities, np.float64)
+            self._digested[:] = np.array(probabilities), hashlib.sha256(content.data).hexdigest()
+        return str(self._digested[1])
 
     def _put(self, onto: Floats, form: ViewForm, answer: Floats, kept: Bools, inside: str) -> None:
         """An answer in place of what is played at some nodes."""

@@ -7,6 +7,7 @@ a sample looks better there than it is; so it is reported on all flops, or on fl
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,13 @@ from kibitz.poker.whole.strategy import within_views
 from kibitz.stitch.auto.judges import Judgement
 
 WHOLE, APART = "whole", "apart"  # what is reported: all flops, or those that nothing was chosen by
+
+
+def forget(sweep: SampledSweep) -> None:
+    """Give back the memory of a sweep. What it has on a GPU is referred to in circles, and the next needs the room."""
+    sweep.release()
+    if sweep.device.on_gpu:
+        gc.collect()
 
 
 class FlopsJudge:
@@ -51,7 +59,9 @@ class FlopsJudge:
         key = strategy.digest, every, without
         if key not in self._known:
             self.measured += 1
-            self._known[key] = float(self.sweep(strategy, every, without).best().mean())
+            sweep = self.sweep(strategy, every, without)
+            self._known[key] = float(sweep.best().mean())
+            forget(sweep)
         return self._known[key]
 
     def loss(self, strategy: BucketedBase) -> float:

@@ -11,6 +11,7 @@ its part; so its part begins in the first round or where that ends. Strategies a
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -34,7 +35,7 @@ from kibitz.poker.sampled.form import Frozen, ViewForm
 from kibitz.poker.sampled.layout import viewed
 from kibitz.poker.stitching.bucket_setting import finest_of, ladder, opening_cuts
 from kibitz.poker.stitching.experts import OVER_BOARDS, BucketedBase, ExpertRows, base_of, over_boards, placed
-from kibitz.poker.stitching.flops_judge import FlopsJudge
+from kibitz.poker.stitching.flops_judge import FlopsJudge, forget
 from kibitz.poker.stitching.part_form import PartForm
 from kibitz.poker.whole.losses import NodeLosses, node_losses
 from kibitz.solvers import RunOptions, Task, make
@@ -226,7 +227,9 @@ class LargeBucketSetting:
     def _node_losses(self, strategy: BucketedBase) -> NodeLosses:
         """On the flops of quick looks. What is lost after the first cards of the board is at the first node there."""
         if strategy.digest not in self._lost:
-            self._lost[strategy.digest] = node_losses(self.judge().sweep(strategy, self.quick))
+            sweep = self.judge().sweep(strategy, self.quick)
+            self._lost[strategy.digest] = node_losses(sweep)
+            forget(sweep)
         return self._lost[strategy.digest]
 
     def signals(self, strategy: BucketedBase, among: Sequence[Cut]) -> list[PartSignal]:
@@ -326,6 +329,9 @@ class LargeBucketSetting:
                 pieces[k].append(ExpertRows(kept, buckets, partial(views.at, answer)))
                 spent[k] += time.perf_counter() - mark
             getattr(solver, "close", lambda: None)()  # of working space: others are to have it
+            del solver, form
+            if Device(self.device).on_gpu:
+                gc.collect()  # a form and its passes refer to each other
         answers = [self._moved(strategy, each, move.here, move.inside[0]) for each in pieces]
         setup = time.perf_counter() - began - sum(spent)
         return MoveRun(answers, tuple(setup + sum(spent[: k + 1]) for k in range(len(lengths))))

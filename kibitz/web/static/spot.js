@@ -1,14 +1,15 @@
 // A solved spot: its decisions, line by line.
 import { api, bars, card, cardText, cards, colours, grid, h, heat, percent, problem, say, small, split, wordNode } from "./dom.js";
 
-const SEATS = ["OOP", "IP"];
 let shown = { metric: "strategy", kind: "", text: "" };  // what the grid shows, and which hands
 let asked = 0;
+let nextFlop = () => {};  // asks the form about a flop
 
 const address = (id, line) => `/spots/${encodeURIComponent(id)}${line ? `?${new URLSearchParams({ line })}` : ""}`;
 
-export async function solved(main, data, line) {
+export async function solved(main, data, line, askFlop) {
   const mine = ++asked;
+  nextFlop = askFlop;
   main.setAttribute("aria-busy", "true");
   if (!main.querySelector(".spot")) main.replaceChildren(h("p", { class: "waiting" }, "Computing values…"));
   let node;
@@ -19,18 +20,19 @@ export async function solved(main, data, line) {
   if (mine !== asked || !location.pathname.startsWith("/spots/")) return;
   main.removeAttribute("aria-busy");
   draw(main, data, node);
-  document.title = `${cardText(node.board.join(" "))} · kibitz`;
+  document.title = `${node.board.length ? cardText(node.board.join(" ")) : "Before the flop"} · kibitz`;
   say(node.player ? `${node.player} to act` : node.kind === "end" ? "The hand is over" : "Choose a card");
 }
 
 function draw(main, data, node) {
   const redraw = () => draw(main, data, node);
   const body = h("div", { class: "look spot" }, h("div", { class: "spottop" }, crumbs(data, node),
-    h("span", { class: "tabs" }, h("a", { href: "/spots", "data-link": true }, "new spot"), h("a", { href: `/spots/${encodeURIComponent(data.id)}/play`, "data-link": true }, "play this spot"))), heading(data, node));
+    h("span", { class: "tabs" }, h("a", { href: "/spots", "data-link": true }, "new spot"), data.kind === "two" ? h("a", { href: `/spots/${encodeURIComponent(data.id)}/play`, "data-link": true }, "play this spot") : null)), heading(data, node));
   if (node.kind === "decision") {
     body.append(actions(data, node), strategyPanel(node, redraw));
   } else if (node.kind === "chance") body.append(runoutPanel(data, node));
-  body.append(h("section", { class: "panel ranges", "aria-label": "Ranges" }, h("h2", {}, "Ranges"), h("div", { class: "rangerow" }, node.players.map((player, seat) => rangePanel(player, seat)))));
+  body.append(h("section", { class: "panel ranges", "aria-label": "Ranges" }, h("h2", {}, "Ranges"), h("div", { class: "rangerow" }, node.players.map((player) => rangePanel(player)))));
+  if (node.flop) body.append(h("p", {}, h("button", { class: "main", type: "button", onclick: () => nextFlop(node.flop) }, "Solve a flop with these ranges")));
   const key = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.key : null;
   main.replaceChildren(body);
   const again = key && main.querySelector(`[data-key="${CSS.escape(key)}"]`);
@@ -40,19 +42,25 @@ function draw(main, data, node) {
 function crumbs(data, node) {
   const items = [h("li", {}, h("a", { href: address(data.id, ""), "data-link": true }, "start"))];
   for (const step of node.steps) items.push(h("li", { class: step.seat < 0 ? "chance" : `seat${step.seat}` }, h("a", { href: address(data.id, step.line), "data-link": true, "aria-current": step.line === node.line ? "step" : null },
-    step.seat >= 0 ? h("span", { class: "who" }, SEATS[step.seat][0]) : null, wordNode(step.word))));
+    step.seat >= 0 ? h("span", { class: "who" }, data.kind === "preflop" ? data.players[step.seat] : data.players[step.seat][0]) : null, wordNode(step.word))));
   return h("nav", { class: "crumbs", "aria-label": "Actions so far" }, h("ol", {}, items));
 }
 
+const number = (x) => (x === null ? "–" : String(Number(x.toFixed(2))));
+const within = (x, error) => (error ? `${number(x)} ± ${number(error)}` : number(x));
+
 function heading(data, node) {
   const fact = (name, text, title) => h("div", { title }, h("dt", {}, name), h("dd", {}, text));
-  const chips = (x) => (x === null ? "–" : String(Number(x.toFixed(2))));
-  return h("div", { class: "where" }, h("h1", {}, node.player ? `${node.player} to act` : node.kind === "end" ? "The hand is over" : "Choose a card"),
-    h("div", { class: "cardrow", "aria-label": "The board" }, cards(node.board)),
-    h("dl", { class: "facts" }, fact("pot", chips(node.pot)), fact("reach", percent(node.reach, 1), "Probability that play comes here"),
-      fact("EV OOP / IP", node.values.map(chips).join(" / "), "What each player wins from here on, in chips"), fact("equity", node.equities.map((x) => percent(x, 1)).join(" / "), "Share of the pot if nobody bet any more: OOP, IP"),
-      fact("can gain", node.gains.map(chips).join(" / "), "What a best response of each player would win more, from here on"), fact("exploitability", `${small(100 * data.exploitability)}% of the pot`, "The mean of what both can gain in the whole spot")),
-    data.stopped ? h("p", { class: "hint" }, `Stopped before the target of ${small(100 * data.until)}% of the pot: exploitability says how good this is.`) : null);
+  const unit = data.kind === "preflop" ? "big blinds" : "chips";
+  const own = node.values ? [fact("EV OOP / IP", node.values.map(number).join(" / "), "What each player wins from here on, in chips"), fact("equity", node.equities.map((x) => percent(x, 1)).join(" / "), "Share of the pot if nobody bet any more: OOP, IP"),
+    fact("can gain", node.gains.map(number).join(" / "), "What a best response of each player would win more, from here on"), fact("exploitability", `${small(100 * data.exploitability)}% of the pot`, "The mean of what both can gain in the whole spot")]
+    : [fact(`wins, ${data.players.join(" / ")}`, data.values.map((x, k) => within(x, data.value_errors[k])).join(" / "), `What each player wins in the whole hand, in ${unit}`),
+      fact(data.exact ? "can gain" : data.kind === "three" ? "a responder gains" : "gains preflop", data.gains.map((x, k) => (data.exact ? small(Math.max(x, 0)) : within(x, data.gain_errors[k]))).join(" / "), `By other play against the same opponents, in ${unit}`)];
+  return h("div", { class: "where" }, h("h1", {}, node.player ? `${node.player} to act` : node.flop ? "The flop comes" : node.kind === "end" ? "The hand is over" : "Choose a card"),
+    node.board.length ? h("div", { class: "cardrow", "aria-label": "The board" }, cards(node.board)) : null,
+    h("dl", { class: "facts" }, fact("pot", number(node.pot)), fact("reach", percent(node.reach, 1), "Probability that play comes here"), own),
+    data.knowledge ? h("p", { class: "hint known" }, data.knowledge) : null,
+    data.stopped ? h("p", { class: "hint" }, node.values ? `Stopped before the target of ${small(100 * data.until)}% of the pot: exploitability says how good this is.` : "Stopped early: the figures above say how good this is.") : null);
 }
 
 function actions(data, node) {
@@ -70,7 +78,7 @@ function classes(player, keep) {
     if (!keep(i)) return;
     const name = player.classes[i], w = player.shares[i];
     const cell = found.get(name) || { name, weight: 0, count: 0, hands: [], value: [0, 0], equity: [0, 0], p: (player.strategy || []).map(() => [0, 0]), values: (player.action_values || []).map(() => [0, 0]) };
-    cell.weight += w; cell.count += 1; cell.hands.push(i);
+    cell.weight += w; cell.count += player.counts ? player.counts[i] : 1; cell.hands.push(i);
     cell.value = add(cell.value, player.values[i], w);
     cell.equity = add(cell.equity, player.equities[i], w);
     cell.p = cell.p.map((sum, k) => add(sum, player.strategy[k][i], w));
@@ -82,17 +90,19 @@ function classes(player, keep) {
 }
 
 function strategyPanel(node, redraw) {
-  const player = node.players[node.seat];
+  const player = node.players.find((each) => each.seat === node.seat);
   const names = node.actions.map((a) => a.name);
   const of = colours(names);
   const keep = (i) => (!shown.kind || player.kinds[i] === shown.kind) && (!shown.text || player.hands[i].includes(shown.text) || player.classes[i].startsWith(shown.text));
   const cells = classes(player, keep);
+  const equities = player.equities.some((x) => x !== null), kinds = [...new Set(player.kinds)].sort();
+  if (!equities && shown.metric === "equity") shown = { ...shown, metric: "strategy" };
   const box = h("div", { class: "detail", "aria-live": "polite" }, h("p", { class: "hint" }, cells.length ? "Point at a hand, or use the arrow keys, to see its numbers here." : "No hand fits the filter."));
   const tell = (cell) => {
-    const rows = cell.hands.map((i) => h("tr", {}, h("th", { scope: "row" }, wordNode(player.hands[i])), h("td", {}, player.kinds[i]), h("td", {}, percent(player.equities[i])), h("td", {}, player.values[i] === null ? "–" : Number(player.values[i].toFixed(2))),
+    const rows = cell.hands.map((i) => h("tr", {}, h("th", { scope: "row" }, wordNode(player.hands[i])), kinds.length > 1 ? h("td", {}, player.kinds[i]) : null, equities ? h("td", {}, percent(player.equities[i])) : null, h("td", {}, player.values[i] === null ? "–" : Number(player.values[i].toFixed(2))),
       names.map((_, k) => h("td", { class: "mix", vars: { "--c": of[k], "--w": `${(100 * player.strategy[k][i]).toFixed(1)}%` }, title: player.action_values[k][i] === null ? "" : `EV ${player.action_values[k][i].toFixed(2)}` }, percent(player.strategy[k][i])))));
     box.replaceChildren(h("h3", {}, cell.name), h("p", { class: "hint" }, [`${percent(cell.weight)} of the range`, cell.value === null ? "" : `EV ${cell.value.toFixed(2)}`, cell.equity === null ? "" : `equity ${percent(cell.equity)}`].filter(Boolean).join(" · ")), bars(names, cell.p, of, { values: cell.values }),
-      h("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": `Hands of ${cell.name}` }, h("table", { class: "cross hands" }, h("thead", {}, h("tr", {}, ["hand", "makes", "equity", "EV", ...names].map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows))));
+      h("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": `Hands of ${cell.name}` }, h("table", { class: "cross hands" }, h("thead", {}, h("tr", {}, ["hand", kinds.length > 1 ? "makes" : null, equities ? "equity" : null, "EV", ...names].filter(Boolean).map((name) => h("th", { scope: "col" }, name)))), h("tbody", {}, rows))));
   };
   const most = Math.max(...cells.map((cell) => cell.weight / cell.count), 1e-300);
   const values = cells.map((cell) => cell.value).filter((x) => x !== null);
@@ -110,20 +120,20 @@ function strategyPanel(node, redraw) {
     button.setAttribute("aria-label", `${cell.name}: ${said}`);
     button.title = `${cell.name}: ${said}`;
   };
-  const kinds = [...new Set(player.kinds)].sort();
   const tab = (metric, label) => h("button", { type: "button", class: "tab", "data-key": `m${metric}`, "aria-pressed": String(shown.metric === metric), onclick: () => { shown = { ...shown, metric }; redraw(); } }, label);
   return h("section", { class: "panel strategy", "aria-label": `What ${node.player} does` }, h("h2", {}, `What ${node.player} does`),
-    h("div", { class: "filters" }, h("span", { class: "tabs" }, tab("strategy", "Strategy"), tab("value", "EV"), tab("equity", "Equity")),
-      h("label", { class: "field" }, h("span", {}, "Hands that make"), h("select", { "data-key": "kind", onchange: (event) => { shown = { ...shown, kind: event.target.value }; redraw(); } }, h("option", { value: "" }, "anything"), kinds.map((kind) => h("option", { value: kind, selected: kind === shown.kind }, kind)))),
+    h("div", { class: "filters" }, h("span", { class: "tabs" }, tab("strategy", "Strategy"), tab("value", "EV"), equities ? tab("equity", "Equity") : null),
+      kinds.length < 2 ? null : h("label", { class: "field" }, h("span", {}, "Hands that make"), h("select", { "data-key": "kind", onchange: (event) => { shown = { ...shown, kind: event.target.value }; redraw(); } }, h("option", { value: "" }, "anything"), kinds.map((kind) => h("option", { value: kind, selected: kind === shown.kind }, kind)))),
       h("label", { class: "field" }, h("span", {}, "Only"), h("input", { "data-key": "only", value: shown.text, maxLength: 4, size: 6, placeholder: "AKs, Ah", onchange: (event) => { shown = { ...shown, text: event.target.value.trim() }; redraw(); } }))),
     shown.metric === "strategy" ? h("div", { class: "legend", "aria-hidden": "true" }, names.map((name, k) => h("span", { vars: { "--c": of[k] } }, name))) : null,
     h("div", { class: "pair" }, grid(cells, "grid", { full: true, label: `Hands of ${node.player}`, paint, tell, kind: shown.metric === "strategy" ? "first" : "heat first" }), box));
 }
 
-function rangePanel(player, seat) {
+function rangePanel(player) {
   const cells = classes(player, () => true);
-  const line = h("p", { class: "hint one" }, `${SEATS[seat]}: how likely each hand is here.`);
-  return h("div", { class: "range" }, grid(cells, "grid", { full: true, label: `Range of ${SEATS[seat]}`, paint: heat(cells), kind: "heat", tell: (cell) => { line.textContent = `${SEATS[seat]}: ${cell.name} ${percent(cell.weight)}, equity ${percent(cell.equity)}, EV ${cell.value === null ? "–" : cell.value.toFixed(2)}`; } }), line);
+  const line = h("p", { class: "hint one" }, `${player.player}: how likely each hand is here.`);
+  const more = (cell) => [cell.equity === null ? "" : `, equity ${percent(cell.equity)}`, cell.value === null ? "" : `, EV ${cell.value.toFixed(2)}`].join("");
+  return h("div", { class: "range" }, grid(cells, "grid", { full: true, label: `Range of ${player.player}`, paint: heat(cells), kind: "heat", tell: (cell) => { line.textContent = `${player.player}: ${cell.name} ${percent(cell.weight)}${more(cell)}`; } }), line);
 }
 
 // One cell a card: what it brings
@@ -131,12 +141,14 @@ function runoutPanel(data, node) {
   const place = h("div", {}, h("p", { class: "hint" }, "Computing what each card brings…"));
   api(`spots/${encodeURIComponent(data.id)}/runouts?${new URLSearchParams({ line: node.line })}`).then((answer) => {
     const by = new Map(answer.cards.map((each) => [each.card, each]));
-    const values = answer.cards.map((each) => each.values[0]).filter((x) => x !== null);
+    const known = answer.cards.some((each) => each.values);
+    const values = known ? answer.cards.map((each) => each.values[0]).filter((x) => x !== null) : [];
     const [low, high] = [Math.min(...values), Math.max(...values)];
-    const detail = h("p", { class: "hint one", "aria-live": "polite" }, "A darker card is better for OOP. Point at a card for its numbers; click it to go on.");
+    const detail = h("p", { class: "hint one", "aria-live": "polite" }, known ? "A darker card is better for OOP. Point at a card for its numbers; click it to go on." : "Click a card to go on: what it brings is measured then.");
     const link = (name) => {
       const each = by.get(name);
       if (!each) return h("span", { class: "pick none" }, card(name));
+      if (!known) return h("a", { class: "pick runout", href: address(data.id, `${node.line}, ${name}`), "data-link": true, "aria-label": cardText(name), vars: { "--heat": "0%" } }, card(name));
       const share = each.values[0] === null || high - low < 1e-9 ? 0 : (each.values[0] - low) / (high - low);
       const said = `${cardText(name)}: EV ${each.values.map((x) => (x === null ? "–" : x.toFixed(1))).join(" / ")}, equity ${each.equities.map((x) => percent(x)).join(" / ")}${each.player ? `; ${each.player}: ${each.actions.map((a, k) => `${a} ${percent(each.shares[k])}`).join(", ")}` : ""}`;
       const show = () => { detail.textContent = said; };
