@@ -241,15 +241,15 @@ STITCHING: dict[str, Opening] = {
     "auto_stitching_holdem3": Opening(
         "Automatic stitching against hand-made partitions: three-player limit hold'em",
         (13, 0, 0),
-        "A search chooses the parts and the buckets of experts in a small three-player limit hold'em, by sampling alone. "
-        "With the same limit of infosets and the same training it earns more than the recipe of Gibson & Szafron "
-        "(2011), whose experts are too fine for a short training; with eight times the training both win from the "
-        "base, and the search still earns more.",
+        "A search chooses the parts and the buckets of experts in a small three-player limit hold'em, by sampling "
+        "alone. With the same limit of infosets and the same training it earns more than the recipe of Gibson and "
+        "Szafron (2011), whose experts are too fine for a short training. With eight times the training both win from "
+        "the base, and the search still earns more.",
         "three-player limit hold'em, automatic stitching",
         (
             Reason(r"^automatic.*(earns more than S=|copies of S=N)", HOLDS,
-                   "Likely: the recipe's experts are as fine as fits, so they learn slowly, and seldom reached parts have "
-                   "as much training as others. The search measures both in short runs.",
+                   "Likely: the recipe's experts are as fine as fits, so they learn slowly, and parts that are seldom "
+                   "reached have as much training as others. The search measures both in short runs.",
                    "A small deck, short training; matches on other deals than those of the search.",
                    "Automatic earns more than S=N and S={i} with the same memory and training"),
             Reason(r"^automatic.* earns more than Base", HOLDS, "The search keeps only experts that win from Base.",
