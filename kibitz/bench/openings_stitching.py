@@ -243,7 +243,7 @@ STITCHING: dict[str, Opening] = {
         (13, 0, 0),
         "A search chooses the parts and the buckets of experts in a small three-player limit hold'em, by sampling "
         "alone. With the same limit of infosets and the same training it earns more than the recipe of Gibson and "
-        "Szafron (2011), whose experts are too fine for a short training. With eight times the training both win from "
+        "Szafron (2011), whose experts are too fine for a short training; with eight times the training both win from "
         "the base, and the search still earns more.",
         "three-player limit hold'em, automatic stitching",
         (
