@@ -44,7 +44,7 @@ SMALLER = [
     (r"--seeds \d+", "--seeds 2"),
     (r"^reproduce ([\w-]+)", r"reproduce \1 --quick"),
     (r"/tmp/", "tmp/"),
-    (r"holdem\.limit\.3p", "'poker(file=holdem.limit.3p, ranks=3)'"),
+    (r"(?<!file=)holdem\.limit\.3p", "'poker(file=holdem.limit.3p, ranks=3)'"),
     (r"--max-infosets \d\d?\d?M", "--max-infosets 20M"),
     (r"holdem\.limit\.2p --max-infosets 20M", "'poker(file=holdem.limit.2p, ranks=4)' --max-infosets 20k"),
     (r"holdem\.limit\.2p --whole", "'poker(file=kuhn)' --whole"),
@@ -52,7 +52,7 @@ SMALLER = [
 # Those who wait for a partner: tests/poker/test_acpc_dealer.py and tests/test_web_*.py play both sides.
 PARTNER = r"acpc join|acpc serve .*--port|ui"
 # With compiling, a minute.
-SLOW = r"reproduce|bench|stitch auto 'poker\(file=holdem.limit.2p|"
+SLOW = r"reproduce|bench|(stitch auto|train) 'poker\(file=holdem.limit.[23]p|"
 SLOW += r"acpc serve rhode_island|\w+ holdem.limit.3p|evaluate always|"
 SLOW += r"match 'search|match three|play 'leduc\(players=3\)'|"
 SLOW += r"poker preflop --stacks 20 |poker cards equity ([AKQJT][AKQJT]s?o? |'top)|poker cards show 'Ah Kd'$"
@@ -127,7 +127,8 @@ def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, str], 
                 run("export", shelf / "out.profile", place)
                 shutil.rmtree(shelf / "out.profile")
             elif kind == ".blueprint":
-                rows = ["--max-infosets", "20M"] if "holdem" in game else ["--memory", "20MB"]
+                few = "5k" if "raises" in game else "20M"
+                rows = ["--max-infosets", few] if "holdem" in game else ["--memory", "20MB"]
                 run("train", game, "--iterations", "20", *rows, "--threads", "1", "--out", place)
             else:
                 run("play", game, "--hands", "1", "--seed", "1", "--transcript", place)
