@@ -83,16 +83,20 @@ def solve_three(options: dict[str, Any], limits: dict[str, Any], others: dict[st
                 f"{size.bytes / 1e6:,.0f} MB. Training takes as long as --seconds says.")  # fmt: skip
         print_json(data) if show.json else typer.echo(text)
         return
+    from kibitz.poker.multiway.locks import Locks
     from kibitz.poker.multiway.solution import check_line
     from kibitz.poker.multiway.solving import solve_multiway
 
     check_line(question, show.line)  # before the work
+    Locks(question, limits["locks"])
     with Watch(not show.json) as watch:
         solution = solve_multiway(question, **limits, on_progress=lambda now: watch.phase(_said(now)))
         watch.phase("measuring")
         node = solution.at(show.line)
         _ = node.street.measure
     _answer(solution, node, show)
+    if limits["locks"] and not show.json:
+        typer.echo("\nWhat a player could gain counts other play where it is locked too.")
 
 
 def _answer(solution: MultiwaySolution, node: MultiwayNode, show: Show) -> None:
@@ -145,7 +149,7 @@ def _print(solution: MultiwaySolution, node: MultiwayNode) -> None:
         typer.echo("The strategies never come here.")
         return
     if node.street.line:
-        typer.echo(_street_knowledge(node))
+        console().print(node.knowledge)
     typer.echo(f"{node.player} to act:")
     print_table(("action", "how often", "wins, chips"),
                 [(action, _share(share), "-" if mean != mean else f"{mean:.2f}") for action, share, mean in
@@ -158,12 +162,6 @@ def _print(solution: MultiwaySolution, node: MultiwayNode) -> None:
     for each in others[:SHOWN]:
         does = ", ".join(f"{a} {_share(share)}" for a, share in zip(each.actions, each.frequencies, strict=True))
         console().print(f"  {each.line or '(the first)'}: {each.player}, reached {100 * each.reach:.3g}%: {does}")
-
-
-def _street_knowledge(node: MultiwayNode) -> str:
-    deals = node.street.measure.deals
-    return (f"Values of this street are measured on {deals:,} fresh deals of the ranges that come here." if deals else
-            "All hands that come here are counted.")  # fmt: skip
 
 
 def _print_grid(node: MultiwayNode) -> None:

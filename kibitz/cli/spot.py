@@ -119,17 +119,17 @@ def spot(
     options = {name: value for name, value in options.items() if value is not None}
     third = None if ranges is None else third_range(file)
     fields = options if file is None or file.is_dir() or third is not None else {**_read(file), **options}
-    only = {"target": target, "lock": lock, "near": near, "compare": compare, "without": without,
+    only = {"target": target, "near": near, "compare": compare, "without": without,
             "device": None if device == "cpu" else device}  # fmt: skip
     stops = {"iterations": iterations, "seconds": seconds, "threads": threads}
     show = Show(at, detail, csv, save, estimate, json)
     if file is not None and is_solved(file):
-        solved_three(file, {**options, **only}, show)
+        solved_three(file, {**options, **only, "lock": lock}, show)
         return
     if ranges is not None and third is not None:
         fields["ranges"] = (*ranges, third)
     if isinstance(fields.get("ranges"), list | tuple) and len(fields["ranges"]) == 3:
-        solve_three(fields, stops, only, show)
+        solve_three(fields, {**stops, "locks": lock or ()}, only, show)
         return
     check_artefact(save, "--save", "spot")
     limits: dict[str, Any] = {"until": None if target is None else share_of("--target", target)}

@@ -70,8 +70,9 @@ def stitch_auto(
         str, option("--device", "DEVICE", "A blueprint, or a profile in buckets of hold'em as --base: cpu or gpu.")
     ] = "cpu",
     flops: Annotated[
-        int, number("--flops", "N", "Hold'em in buckets: choose by every N-th flop. The result is measured on all.")
-    ] = 16,
+        int | None,
+        number("--flops", "N", "Hold'em in buckets: choose by every N-th flop, report on all. Default: 16."),
+    ] = None,
     pilot: Annotated[
         int | None,
         number("--pilot", "N", "Iterations of the first short run; the second has 4 times as many. Default: 25."),
@@ -161,13 +162,16 @@ def stitch_auto(
             tuple(name.strip() for name in (inside or "").split(";") if name.strip()),
             tuple(name.strip() for name in seats.split(",")), solver, iterations or 1000,
             pilot or max(1, (iterations or 1000) // 12 if trained else 25), cuts, seconds=seconds, device=device,
-            flops=flops,
+            flops=flops or 16,
         )  # fmt: skip
         watch.phase(f"building the game {game}, and solving the base" if start is base else f"building the game {game}")
         with told_by_line(game):
             by = None if judge == "exact" else match_judge(deals or DEALS, seed)
             rules = None if trained else rules_of(game)
             search, onto = search_of(rules, start, limits, effort, by, seed, work, watch.phase)
+        if flops is not None and not search.effort.sparing:
+            raise SolverError("--flops is for a base in buckets of hold'em that is too large for all hands: leave it "
+                              "out")  # fmt: skip
         strategy = search.setting.begin(onto)
         first = search.plan(strategy)
         watch.phase("drawing" if plot is not None else "measuring")
@@ -205,7 +209,8 @@ def _by_option() -> Iterator[None]:
     try:
         yield
     except KibitzError as error:
-        sentence = re.sub(r"(?<![\w(,-])(seats|memory|rounds|iterations|pilot|cuts|deals|flops)=", r"--\1 ", str(error))
+        names = "seats|memory|rounds|iterations|pilot|cuts|deals|flops|device"
+        sentence = re.sub(rf"(?<![\w(,-])({names})=", r"--\1 ", str(error))
         raise type(error)(sentence) from None
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,18 +35,21 @@ from kibitz.papers.holdem_course import (
 )
 from kibitz.papers.ledger import Ledger, Stage, go_through
 from kibitz.papers.runs import Run
+from kibitz.poker.stitching.experts import BucketedBase
 from kibitz.poker.stitching.flops_judge import FlopsJudge, forget
 from kibitz.poker.stitching.large_setting import COARSER, LargeBucketSetting
-from kibitz.stitch.auto import Auto, Effort, Limits, StitchSearch
+from kibitz.stitch.auto import Auto, Effort, Limits, Plan, StitchSearch
 
-SEARCH, CHOSEN, EARLY = "automatic stitching", "automatic stitching, all boards", "all boards, stopped early"
+PLANNED, SEARCH, CHOSEN = (f"automatic stitching{step}" for step in (", pilots", "", ", all boards"))  # names of runs
+EARLY = "all boards, stopped early"
 AUTO = "Automatic"
 SOLVER = "dcfr+"
 LADDER = ("percentile([10, 10, 10, 9])", "percentile(11)")
 ROUNDS, TINY_ROUNDS = 2, 1
 _profiles: dict[tuple[int, int, CourseSetting], Profile] = {}  # of this process
-# Seconds on one H200, about: a first round with the tables of two lists, another round.
-FIRST_ROUND, NEXT_ROUND, STITCHED = 380.0, 240.0, 170.0
+_begun: dict[tuple[int, CourseSetting], BegunSearch] = {}
+# Seconds on one H200, about: Base, and pilots with the tables of two lists; training a plan; another round.
+PILOTS, FIRST_ROUND, NEXT_ROUND, STITCHED = 350.0, 130.0, 240.0, 170.0
 
 
 def is_tiny(setting: CourseSetting) -> bool:
@@ -69,19 +73,49 @@ def early_steps(setting: CourseSetting) -> int:
 # Steps: plain functions over plain arguments, of which the last are the fields of a CourseSetting
 
 
+@dataclass
+class BegunSearch:
+    """What the steps of one seed share in a process."""
+
+    setting: LargeBucketSetting
+    judge: FlopsJudge
+    base: BucketedBase
+    plan: Plan | None = None  # of the first round
+
+
+def begun(seed: int, setting: CourseSetting) -> BegunSearch:
+    key = seed, setting
+    if key not in _begun:
+        base = course(BASE, seed, setting).train(large.points(setting, BASE)[-1])
+        save_courses()  # kept answers are of no use without the base that they stand on
+        rules, sizes = rules_of(setting.game), sizes_of(setting.game, *setting.limits)
+        of = LargeBucketSetting(rules, sizes.base, SOLVER, setting.device, setting.every, COARSER * setting.every)
+        judge = FlopsJudge(rules, of.device, of.every, of.quick, reports="")
+        _begun[key] = BegunSearch(of, judge, of.begin(base))
+    return _begun[key]
+
+
+def _search(seed: int, rounds: int, setting: CourseSetting) -> StitchSearch:
+    of, limits = begun(seed, setting), Limits(infosets=setting.limits[0], rounds=rounds)
+    return StitchSearch(of.setting, limits, effort_of(setting), of.judge, seed,
+                        Path(setting.folder) / f"automatic-{seed}",
+                        lambda text: print(f"seed {seed}: {text}", file=sys.stderr, flush=True))  # fmt: skip
+
+
+def pilots(seed: int, *fields: Any) -> dict[str, Any]:
+    """The plan of the first round; nothing is trained yet. A step of its own, because one command is short."""
+    setting = CourseSetting(*fields)
+    of = begun(seed, setting)
+    of.plan = _search(seed, 1, setting).plan(of.base)
+    return {"name": AUTO, "seed": seed, "predicted": setting.unit * of.plan.predicted,
+            "moves": [pilot.move.name for pilot in of.plan.moves], "measured": of.judge.measured}  # fmt: skip
+
+
 def search(seed: int, rounds: int, *fields: Any) -> dict[str, Any]:
     """A search of so many rounds at most from Base; answers of solvers are kept, so that a longer one goes on."""
     setting = CourseSetting(*fields)
-    base = course(BASE, seed, setting).train(large.points(setting, BASE)[-1])
-    save_courses()  # kept answers are of no use without the base that they stand on
-    rules, folder = rules_of(setting.game), Path(setting.folder)
-    effort, limit = effort_of(setting), setting.limits[0]
-    of = LargeBucketSetting(rules, sizes_of(setting.game, *setting.limits).base, SOLVER, setting.device, setting.every,
-                            COARSER * setting.every)  # fmt: skip
-    judge = FlopsJudge(rules, of.device, of.every, of.quick, reports="")
-    run = StitchSearch(of, Limits(infosets=limit, rounds=rounds), effort, judge, seed, folder / f"automatic-{seed}",
-                       lambda text: print(f"seed {seed}: {text}", file=sys.stderr, flush=True))  # fmt: skip
-    auto = run.run(of.begin(base))
+    of = begun(seed, setting)
+    auto = _search(seed, rounds, setting).run(of.base, first=of.plan)
     auto.profile.save(_path(seed, rounds, setting))
     _profiles[seed, rounds, setting] = auto.profile
     return {"name": AUTO, "seed": seed, "steps": rounds, **search_data(auto, setting.unit)}
@@ -152,7 +186,7 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
             (
                 Run(POINT, point, [(BASE, seed, early_steps(setting), *of)]),
                 Run(TRAIN, train, [(BASE, seed, last[BASE], *of)]),
-                *searched(seed, 1),
+                Run(PLANNED, pilots, [(seed, *of)]), *searched(seed, 1),
                 Run(TRAIN, train, [(large.CONDITIONAL, seed, last[large.CONDITIONAL], *of)]),
                 exactly(large.CONDITIONAL, seed), exactly(BASE, seed), *further, exactly(ALL, seed),
                 Run(EARLY, whole, [(BASE, seed, early_steps(setting), *of)]),
@@ -165,6 +199,8 @@ def seconds_of(run: Run, piece: int) -> float:
     """Of a step on one H200, about."""
     if run.name == SEARCH:
         return FIRST_ROUND if run.pieces[piece][1] == 1 else NEXT_ROUND
+    if run.name == PLANNED:
+        return PILOTS
     if run.name in (CHOSEN, EARLY):
         return STITCHED
     if run.name == TRAIN:
@@ -174,6 +210,7 @@ def seconds_of(run: Run, piece: int) -> float:
 
 def forget_searches() -> None:
     _profiles.clear()
+    _begun.clear()
 
 
 def quick_seed(seed: int) -> list[dict[str, Any]]:

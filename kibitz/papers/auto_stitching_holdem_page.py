@@ -15,7 +15,7 @@ from typing import Any
 from kibitz.core.errors import ArtefactError
 from kibitz.papers import auto_stitching_holdem as holdem
 from kibitz.papers import gibson2011_large as large
-from kibitz.papers.auto_stitching_holdem import AUTO, CHOSEN, EARLY, SEARCH
+from kibitz.papers.auto_stitching_holdem import AUTO, CHOSEN, EARLY, PLANNED, SEARCH
 from kibitz.papers.claims import OURS, START, Claim, Comparison
 from kibitz.papers.course_results import CourseResults, results_of
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
@@ -83,7 +83,7 @@ def of_courses(r: CourseResults, folder: str) -> AutoTwoResults:
         exact[name] = {seed: r.exploitability(name, seed) for seed in r.seeds(name)}
     searches = {each["seed"]: each for each in r.others.get(SEARCH, [])
                 if each["seed"] in chosen and each["steps"] == chosen[each["seed"]]["steps"]}  # fmt: skip
-    mine = [each for run in (SEARCH, CHOSEN, EARLY) for each in r.others.get(run, [])]
+    mine = [each for run in (PLANNED, SEARCH, CHOSEN, EARLY) for each in r.others.get(run, [])]
     made_on = tuple(sorted({each["by"].get("device", "") for each in mine}))
     return AutoTwoResults(exact, searches, made_on, sum(each["step_seconds"] for each in mine))
 
@@ -125,8 +125,8 @@ def search_sheet(r: AutoTwoResults) -> Sheet:
     return Sheet(
         "What the searches did",
         ("seed", "round", "experts tried", "predicted", "achieved", "exploitability after", "kept"), rows,
-        f"Predicted and achieved gains are on every {some['quick']}th flop, the exploitability after a round on every "
-        f"{some['every']}th: mbb/h. Trained: the long run of an expert; otherwise a pilot was better.",
+        f"Predicted and achieved gains are on one of {some['quick']} flops, the exploitability after a round on one of "
+        f"{some['every']}: mbb/h. Trained: the long run of an expert; otherwise a pilot was better.",
     )  # fmt: skip
 
 
@@ -165,7 +165,6 @@ def points(r: AutoTwoResults) -> FigurePoints:
 
 def page(plan: PaperPlan, r: AutoTwoResults, claims: Sequence[Claim]) -> Page:
     game, limit = (large.TINY, large.TINY_LIMITS[0]) if plan.quick else (large.GAME, large.LIMITS[0])
-    spent = Spread(tuple(search["seconds"] / 60 for search in r.searches.values()))
     looks = Spread(tuple(float(search["measured"]) for search in r.searches.values()))
     return Page(
         about=f"A search chooses where experts go in {game}, with at most {limit:,} infosets in a computation. It is "
@@ -174,7 +173,7 @@ def page(plan: PaperPlan, r: AutoTwoResults, claims: Sequence[Claim]) -> Page:
         f"{' and '.join(r.made_on) or 'no machine'}, {r.seconds / 60:.0f} minutes for searches and their measurements; "
         f"of at most {', '.join(str(search['steps']) for _, search in sorted(r.searches.items()))} rounds.",
         departs=DEPARTS, sheets=tuple(x for x in (sheet(r), search_sheet(r), pilot_sheet(r), parts_sheet(r)) if x.rows),
-        notes=(f"A search took {spent.mean:.1f} minutes, with {looks.mean:.0f} measurements on samples of flops.",),
+        notes=(f"A search measured strategies {looks.mean:.0f} times on samples of flops.",),
         pictures=(points(r),) if any(search["rounds"] for search in r.searches.values()) else (),
         figures={"unit": "milli-big-blinds per hand",
                  "exploitability": {name: {f"{seed}": x for seed, x in sorted(of.items())}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kibitz.papers import auto_stitching_rhode as rhode
@@ -41,6 +41,10 @@ def verdict(searches: Sequence[Mapping[str, Any]], change: str) -> str:
     return "a cause" if count == len(searches) else "no cause" if not count else "undecided"
 
 
+def spread(values: Iterable[float]) -> Spread:
+    return Spread(tuple(float(x) for x in values))
+
+
 def kept_by(search: Mapping[str, Any], change: str) -> list[str]:
     rounds = search["search"]["rounds"][: rhode.LINES if change == why.WAS else None]
     return [name for each in rounds for name in each["kept"]]
@@ -52,13 +56,9 @@ def change_sheet(seeds: Seeds) -> Sheet:
         searches = with_change(seeds, change)
         if not searches:
             continue
-        first, kept, hand, own = (
-            Spread(tuple(float(of(search)) for search in searches))
-            for of in (
-                lambda search: len(search["in_plans"][0]), lambda search, change=change: len(kept_by(search, change)),
-                lambda search: search["by_hand"], lambda search, change=change: loss_of(search, change),
-            )
-        )  # fmt: skip
+        own, hand = spread(loss_of(each, change) for each in searches), spread(each["by_hand"] for each in searches)
+        first = spread(len(each["in_plans"][0]) for each in searches)
+        kept = spread(len(kept_by(each, change)) for each in searches)
         rows.append((
             change, why.ABOUT[change], own.text(3), hand.text(3), f"{better(searches, change)} of {len(searches)}",
             first.text(1), kept.text(1), "" if change == why.WAS else verdict(searches, change),
@@ -101,17 +101,17 @@ def notes(seeds: Seeds) -> tuple[str, ...]:
         change: [search["search"]["rounds"][0] for search in with_change(seeds, change)]
         for change in (why.CHOICE, why.ROUNDS, why.GROWTH)
     }
-    by_hand, own, grown = (Spread(tuple(x["predicted"] for x in plans)) for plans in first.values())
-    after = Spread(tuple(x["achieved"] for x in first[why.CHOICE]))
+    by_hand, own, grown = (spread(x["predicted"] for x in plans) for plans in first.values())
+    after = spread(x["achieved"] for x in first[why.CHOICE])
     both = [seed for seed in seeds if why.CHOICE in seed and why.ROUNDS in seed]
     knows = sum(
         seed[why.CHOICE]["search"]["rounds"][0]["predicted"] > seed[why.ROUNDS]["search"]["rounds"][0]["predicted"]
         for seed in both
     )
-    parts = Spread(tuple(
-        float(len({part_of(name) for name, _ in search["best_pilots"][0][:FEW_PAIRED]}))
+    parts = spread(
+        len({part_of(name) for name, _ in search["best_pilots"][0][:FEW_PAIRED]})
         for search in with_change(seeds, why.ROUNDS)
-    ))  # fmt: skip
+    )
     return (
         f"Measured as a plan of the search, the experts by hand of {why.AGAINST} are predicted to gain "
         f"{by_hand.text(3)} chips and gain {after.text(3)}. The first plan of version 1 predicted {own.text(3)}, the "

@@ -114,7 +114,8 @@ def three_data(node: MultiwayNode) -> dict[str, Any]:
     kind = "decision" if node.player else "end" if node.is_over else "chance"
     return {**_line_data(node), "kind": kind, "board": [name(card) for card in node.board],
             "paid": (here.paid[node.node] * question.unit).tolist(), "cards": [name(card) for card in node.cards],
-            "players": [_three_hands(node, seat) for seat in seats]}  # fmt: skip
+            "players": [_three_hands(node, seat) for seat in seats],
+            "knowledge": node.knowledge if node.street.line else None}  # fmt: skip
 
 
 def before_data(node: PreflopNode) -> dict[str, Any]:

@@ -66,6 +66,7 @@ def test_holdem_in_buckets(call: Call) -> None:
     assert "give --solver dcfr+ or dcfr" in bad(call, *line, "cfr+", "--plan")
     assert "--flops 0" in bad(call, *line, "dcfr+", "--plan", "--flops", "0")
     assert "--device" in bad(call, "stitch", "auto", "kuhn", "--base", "JQ.K", "--device", "gpu")
+    assert "--flops is for" in bad(call, "stitch", "auto", "kuhn", "--base", "JQ.K", "--flops", "8")
 
 
 def test_plans_are_drawn(call: Call) -> None:

@@ -82,11 +82,14 @@ def test_three_ranges_are_three_players(tmp_path):
     data = json.loads(said(*THREE, "--at", "check, bet 45", "--json"))
     assert data["exact"] and data["node"]["player"] == "IP" and sum(data["values"]) == pytest.approx(90)
     assert "decisions of hands on boards" in said(*THREE, "--estimate")
+    locked = said(*THREE, "--lock", "check: check = 100%", "--at", "check")
+    assert re.search(r"^check +100\.0%", locked, re.MULTILINE) and "counts other play where it is locked" in locked
 
 
 @pytest.mark.parametrize(("words", "sentence"), [
     (["--donks", "50%"], "leave --donks out"),
-    (["--lock", "check: check = 100%"], "leave --lock out"),
+    (["--near", "check: check = 100%"], "leave --near out"),
+    (["--lock", "check: check = 100%; bet 7 = AA"], "lock: 'bet 7' is not an action here"),
     (["--at", "bet 7"], "'bet 7' is not an action here"),
     (["--stacks", "10,20"], "one for each of 3 players"),
 ])  # fmt: skip
@@ -106,6 +109,7 @@ def test_three_players_are_saved_and_later_streets_are_shown(tmp_path):
     line = "check, check, check, 5d"
     text = said("poker", "spot", saved, "--at", line, "--csv", str(table))
     assert "board Qs Jh 2h 5c 5d" in text and "All hands that come here are counted." in text
+    assert re.search(r"would gain: OOP \d+\.\d\d, MID", " ".join(text.split()))
     assert {row["line"] for row in csv.DictReader(table.open())} == {line}
     data = json.loads(said("poker", "spot", saved, "--at", line, "--json"))
     assert data["rake"] == 0.05 and data["node"]["player"] == "OOP" and data["node"]["deals"] == 0

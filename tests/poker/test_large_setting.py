@@ -116,9 +116,9 @@ def test_the_judge_measures_nothing_twice(setting, base):
         FlopsJudge(setting.rules, every=0)
 
 
-def searched(setting, base, folder=None, rounds=2):
+def searched(setting, base, folder=None, rounds=2, sparing=True):
     effort = Effort(insides=("percentile(3)", "percentile(4)"), seats=("all",), solver="dcfr+", iterations=30, pilot=5,
-                    cuts=3, sparing=True)  # fmt: skip
+                    cuts=3, sparing=sparing)  # fmt: skip
     search = StitchSearch(setting, Limits(infosets=2 * setting.base_rows, rounds=rounds), effort, folder=folder)
     return search, search.run(base)
 
@@ -133,8 +133,8 @@ def test_a_search_goes_on_and_gives_the_same_bytes(setting, base, tmp_path, monk
     searched(setting, base, tmp_path / "work", rounds=1)  # stopped after a round
     again = LargeBucketSetting(setting.rules, BASE, every=3, quick=6, dtype=np.float64)
     solved = []
-    original = LargeBucketSetting._solved
-    monkeypatch.setattr(LargeBucketSetting, "_solved", lambda self, *a: solved.append(a[0]) or original(self, *a))
+    original = LargeBucketSetting.solve
+    monkeypatch.setattr(LargeBucketSetting, "solve", lambda self, *a: solved.append(a[0]) or original(self, *a))
     _, resumed = searched(again, again.begin(base.profile), tmp_path / "work")
     assert resumed.profile.sha256 == once.profile.sha256 and resumed.loss == once.loss
     first = len(solved)
@@ -145,6 +145,16 @@ def test_a_search_goes_on_and_gives_the_same_bytes(setting, base, tmp_path, monk
     damaged.write_bytes(b"\0" * damaged.stat().st_size)
     assert searched(again, base, tmp_path / "work")[1].profile.sha256 == once.profile.sha256
     assert len(solved) == first + 1
+
+
+def test_a_sparing_search_measures_less(setting, base):
+    few, many = (searched(setting, base, rounds=1, sparing=sparing)[1] for sparing in (True, False))
+    assert few.facts["measured"] < many.facts["measured"] and few.loss[1] < few.loss[0]
+    tried, kept = len(few.rounds[0].plan.pilots), len(few.rounds[0].plan.moves)
+    # Base and result on both samples; both pilots; pairs; all answers, and exchanges; each by itself.
+    most = 4 + 2 * tried + tried * (tried - 1) // 2 + 1 + 1 + 2 * kept + kept
+    assert few.facts["measured"] - 2 <= most  # two are reported
+    assert all(p.gain == max(p.gains) for p in few.rounds[0].plan.pilots)
 
 
 def test_saved_answers_are_checked(setting, base, tmp_path):

@@ -145,7 +145,7 @@ def test_a_later_street_is_counted_as_all_deals_are(rake):
 
 
 def test_from_a_flop_two_streets_follow():
-    question = multiway("Kh Kc Qh", ["AhAc", "AhKd, TcTh", "JdTd, AcQd"], 30, 12, bets="50%", raises="none",
+    question = multiway("Kh Kc Qh", ["AhAc, AdAh", "QdKd, TcTh", "JdTd, AcJc"], 30, 12, bets="50%", raises="none",
                         max_raises=1, deck=(5, 3))  # fmt: skip
     solution = solve_multiway(question, iterations=3_000, deals=20_000, threads=1)
     slow = SlowSpot(solution)
@@ -166,10 +166,12 @@ def test_from_a_flop_two_streets_follow():
             worth = sums * question.unit / sum(weight for weight, _ in mine)
             assert abs(turn.values[k, hand] - worth) <= 2.5 * turn.errors[k, hand] + 1e-9
     river = turn.after("check").after("check").after("check")
-    last = river.after(name(river.cards[0]))
+    last = next(each for each in map(river.after, map(name, river.cards)) if each.reach > 0)
     assert last.street.measure.deals == 0 and len(last.board) == 5  # counted
+    assert "All hands that come here are counted" in last.knowledge and "never come here" in never.knowledge
+    assert "20,000 fresh deals" in turn.knowledge
     assert last.reach == pytest.approx(
-        sum(luck * by.prod() for _, luck, by, _ in slow.at(int(last.nodes.number[0]), [card, river.cards[0]])))
+        sum(luck * by.prod() for _, luck, by, _ in slow.at(int(last.nodes.number[0]), last.board[3:])))
 
 
 def test_names_on_a_later_street_count_from_its_beginning():

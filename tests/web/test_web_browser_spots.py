@@ -170,3 +170,18 @@ def test_a_gpu_is_offered_where_there_is_one(visit):
         page.locator('input[name="seconds"]').wait_for()
         assert page.locator('select[name="device"]').count() == int(gpu)
     visit.check()
+
+
+def test_what_a_solve_before_the_flop_says(visit):
+    page = visit.page
+    now = {"id": "x", "kind": "preflop", "title": "", "board": [], "state": "solving", "exploitability": None,
+           "why": "", "points": [[12, 1.0, None]], "phase": "measuring 40%", "target": False, "until": 0.01,
+           "seconds": 60, "estimate": {"nodes": 1500, "bytes": 0}, "players": ["SB", "BB"]}  # fmt: skip
+    page.route("**/api/spots/x", lambda route: route.fulfill(json=now))
+    visit.go("/spots/x")
+    page.locator(".facts", has_text="measuring 40%").wait_for()
+    said = page.locator("main").inner_text()
+    assert "null" not in said and "1,500 betting nodes" in said and "exploitability" not in said
+    now["target"], now["points"] = True, [[64, 0.1, 0.02], [128, 0.2, 0.004]]
+    page.locator(".facts", has_text="0.004 big blinds").wait_for()
+    page.locator(".convergence svg").wait_for()

@@ -83,6 +83,7 @@ def test_later_streets_of_three_players(site):
     cells = site.get(f"/api/spots/{id}/runouts", line="check, check, check").data["cards"]
     assert [cell["card"] for cell in cells] == node["cards"] and cells[0]["values"] is None
     river = site.get(f"/api/spots/{id}/node", line="check, check, check, 5d, check").data
+    assert "By a best response on this street" in river["knowledge"]
     assert river["player"] == "MID" and river["board"][-1] == "5d" and river["steps"][3]["seat"] == -1
 
 

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from kibitz.cards.ranges import hand_cards
 from kibitz.core.errors import GameError
 from kibitz.core.resources import MARGIN, free_memory
+from kibitz.play.agents import blueprint_agent
 from kibitz.play.compiled import Compiled
 from kibitz.poker.multiway.question import Dealt, Multiway
 from kibitz.poker.preflop.nodes import FirstNodes, acting_nodes
 from kibitz.poker.rules.machine import PokerMachine
 from kibitz.poker.rules.rules import Poker
-from kibitz.solvers.blueprint import player
-from kibitz.solvers.table_strategy import TableStrategy, looked_up
-from kibitz.solvers.tables import packed, row_bytes
+from kibitz.solvers.blueprint import Blueprint
+from kibitz.solvers.table_strategy import looked_up
+from kibitz.solvers.tables import HashedRows, packed, row_bytes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -143,11 +144,13 @@ def packed_rows(key: NDArray[np.uint64], value: NDArray[np.float32]) -> tuple[ND
     return key[kept], np.rint(MOST_SHARE * weights[kept] / total[kept, None]).astype(np.uint16)
 
 
-def packed_agent(machine: RangedMachine, key: NDArray[np.uint64], share: NDArray[np.uint16]) -> Compiled:
-    """An agent that plays from packed rows."""
-    from kibitz.solvers.kernels.players import AVERAGE
-
+def packed_blueprint(machine: RangedMachine, key: NDArray[np.uint64], share: NDArray[np.uint16]) -> Blueprint:
+    """A blueprint that plays from packed rows."""
     value = np.zeros((len(key), 2 * machine.actions), np.float32)
     value[:, machine.actions :] = share
-    view, table = machine.view("null"), packed(key, value)
-    return Compiled(machine, player(machine, AVERAGE, view, table), "the answer", TableStrategy(machine, view, table))
+    return Blueprint(machine, machine.view("null"), HashedRows(packed(key, value)))
+
+
+def packed_agent(machine: RangedMachine, key: NDArray[np.uint64], share: NDArray[np.uint16]) -> Compiled:
+    """An agent that does."""
+    return blueprint_agent(packed_blueprint(machine, key, share), machine, "the answer")

@@ -190,6 +190,18 @@ class MultiwayNode(LineNode):
         return np.asarray(self.strategy @ weights / weights.sum())
 
     @property
+    def knowledge(self) -> str:
+        """What is known about the values of this street, in sentences."""
+        measure = self.street.measure
+        if measure.deals:
+            return f"Values of this street are measured on {measure.deals:,} fresh deals of the ranges that come here."
+        if measure.gains is None:
+            return "The strategies never come here."
+        gains = zip(self.question.names, measure.gains * self.question.unit, strict=True)
+        each = ", ".join(f"{name} {max(gain, 0.0):.2f}" for name, gain in gains)
+        return f"All hands that come here are counted. By a best response on this street a player would gain: {each}."
+
+    @property
     def pot(self) -> float:
         return float(self.nodes.paid[self.node].sum() * self.question.unit)
 
@@ -216,7 +228,8 @@ class MultiwayNode(LineNode):
     def data(self) -> dict[str, Any]:
         measure = self.street.measure
         head = {"line": self.line, "board": names(self.board), "player": self.player, "reach": self.reach,
-                "pot": self.pot, "cards": [name(card) for card in self.cards], "deals": measure.deals}  # fmt: skip
+                "pot": self.pot, "cards": [name(card) for card in self.cards], "deals": measure.deals,
+                "knowledge": self.knowledge}  # fmt: skip
         if self.player is None:
             return head
         frequencies = dict(zip(self.actions, map(float, self.frequencies), strict=True))

@@ -9,7 +9,7 @@ against the averages, and plays fresh deals. What it gains is a lower bound.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,8 @@ from kibitz.core.errors import SolverError
 from kibitz.core.loop import interruptible
 from kibitz.core.resources import cores
 from kibitz.play.lower_bound import respond
-from kibitz.poker.multiway.machine import RangedMachine, packed_agent, packed_rows, size_of
+from kibitz.poker.multiway.locks import Locks, with_locked
+from kibitz.poker.multiway.machine import RangedMachine, packed_agent, packed_blueprint, packed_rows, size_of
 from kibitz.poker.multiway.question import Multiway
 from kibitz.poker.multiway.solution import MultiwaySolution
 from kibitz.poker.multiway.streets import first_street
@@ -46,13 +47,14 @@ class MultiwayProgress:
 
 def solve_multiway(
     question: Multiway, *, iterations: int | None = None, seconds: float | None = None, deals: int = DEALS,
-    seed: int = 0, threads: int | None = None,
+    seed: int = 0, threads: int | None = None, locks: Sequence[str] = (),
     on_progress: Callable[[MultiwayProgress], bool | None] | None = None,
 ) -> MultiwaySolution:  # fmt: skip
     """Train strategies for `seconds` (30 by default) or `iterations`, then measure them.
 
-    deals: fresh ones on which values and responders are measured, where hands are not counted. Ctrl-C ends the
-    training, and so does on_progress if it returns True; what there is is then measured and returned.
+    deals   fresh ones on which values and responders are measured, where hands are not counted
+    locks   decisions that are fixed: "check: bet 45 = AA". What a player could gain counts other play there too
+    Ctrl-C ends the training, and so does on_progress if it returns True; what there is is then measured and returned.
     """
     say = on_progress or (lambda now: None)
     if deals < 1:
@@ -61,7 +63,12 @@ def solve_multiway(
         seconds = SECONDS
     size, began = size_of(question), time.perf_counter()
     machine = RangedMachine(question)
+    fixed = Locks(question, locks)
     blueprint = Blueprint.empty(machine, "null", max(1 << 22, size.bytes), seed)
+    locked = fixed.rows(machine)
+    if locks:
+        machine.game = machine.game._replace(part=fixed.parts)
+        blueprint.base, blueprint.part = packed_blueprint(machine, *locked), 0
     with interruptible() as stopped:
         say(MultiwayProgress("compiling", 0))
         blueprint.warm_up()
@@ -74,7 +81,7 @@ def solve_multiway(
         blueprint.train(iterations, seconds, threads or cores(), on_block)
         if not blueprint.iteration:
             raise SolverError("the training was stopped before its first iteration")
-        key, share = packed_rows(*contents(blueprint.table))
+        key, share = with_locked(*packed_rows(*contents(blueprint.table)), locked)
         rows, done = blueprint.store.used, blueprint.iteration
         del blueprint  # what is measured is what is kept
         agent = packed_agent(machine, key, share)

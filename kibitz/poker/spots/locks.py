@@ -103,7 +103,7 @@ def lock_player(solution: SpotSolution, player: str, tree: SpotTree) -> PlayerLo
 
 def locked_node(tree: SpotTree, line: str) -> tuple[int, tuple[int, ...]]:
     """(the decision after a line, its cards)."""
-    node, cards = 0, list[int]()
+    node, cards = tree.root, list[int]()
     for at, word in words_of(line) if line.strip() else []:
         turn = int(tree.betting.turn[node])
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,6 +164,7 @@ class SpotTree:
     has put in on the street after it. Chips of `betting` are units; `unit` is what one is in chips.
     """
 
+    root: ClassVar[int] = 0
     betting: BettingTree
     unit: float
     pays: Floats  # [B, 2, 3]  chips that a player has won where betting ends: if it wins, ties, loses; else 0. After a

@@ -12,7 +12,6 @@ its part; so its part begins in the first round or where that ends. Strategies a
 from __future__ import annotations
 
 import gc
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -115,7 +114,6 @@ class LargeBucketSetting:
     divides: ClassVar[bool] = False
     _seen: dict[str, BucketedBase] = field(init=False, default_factory=dict)  # strategies by digest
     _lost: dict[str, NodeLosses] = field(init=False, default_factory=dict)
-    _alone: threading.Lock = field(init=False, default_factory=threading.Lock)
 
     @property
     def spec(self) -> str:
@@ -306,10 +304,7 @@ class LargeBucketSetting:
         return hand_buckets(self.rules.definition, name)
 
     def solve(self, move: Move, strategy: BucketedBase, lengths: Sequence[int], seed: int = 0) -> MoveRun:
-        with self._alone:  # a GPU, and what is kept of joint weights, are for one at a time
-            return self._solved(move, strategy, lengths, seed)
-
-    def _solved(self, move: Move, strategy: BucketedBase, lengths: Sequence[int], seed: int) -> MoveRun:
+        """One move at a time: a GPU, and what is kept of joint weights, are not for several threads."""
         began, spent = time.perf_counter(), [0.0] * len(lengths)
         here, buckets = move.here & self.deciding, self._buckets(move.inside[0])
         of_node = np.where(here, len(strategy.buckets), strategy.layout.of_node)

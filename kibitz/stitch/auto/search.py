@@ -117,7 +117,8 @@ class StitchSearch:
             pieces = [Piece((self.setting.order(moves[k]), strategy, tuple(lengths), self.seed)) for k in left]
         else:
             work = _solved
-            alone = float(self.setting.divides)  # whoever needs a GPU is solved one after another
+            # Moves that need a GPU, or all cores, are solved one after another, in this thread.
+            alone = float(self.setting.divides or self.effort.sparing)
             pieces = [Piece((self.setting, moves[k], strategy, lengths, self.seed), gpus=alone) for k in left]
         mark = time.perf_counter()
         for done, (number, (answers, seconds)) in enumerate(executor.map(work, pieces, "threads"), 1):

@@ -46,20 +46,20 @@ function crumbs(data, node) {
   return h("nav", { class: "crumbs", "aria-label": "Actions so far" }, h("ol", {}, items));
 }
 
-const number = (x) => (x === null ? "–" : String(Number(x.toFixed(2))));
-const within = (x, error) => (error ? `${number(x)} ± ${number(error)}` : number(x));
+const number = (x, digits = 2) => (x === null ? "–" : String(Number(x.toFixed(digits))));
+const within = (x, error, digits) => (error ? `${number(x, digits)} ± ${number(error, digits)}` : number(x, digits));
 
 function heading(data, node) {
   const fact = (name, text, title) => h("div", { title }, h("dt", {}, name), h("dd", {}, text));
-  const unit = data.kind === "preflop" ? "big blinds" : "chips";
-  const own = node.values ? [fact("EV OOP / IP", node.values.map(number).join(" / "), "What each player wins from here on, in chips"), fact("equity", node.equities.map((x) => percent(x, 1)).join(" / "), "Share of the pot if nobody bet any more: OOP, IP"),
-    fact("can gain", node.gains.map(number).join(" / "), "What a best response of each player would win more, from here on"), fact("exploitability", `${small(100 * data.exploitability)}% of the pot`, "The mean of what both can gain in the whole spot")]
-    : [fact(`wins, ${data.players.join(" / ")}`, data.values.map((x, k) => within(x, data.value_errors[k])).join(" / "), `What each player wins in the whole hand, in ${unit}`),
-      fact(data.exact ? "can gain" : data.kind === "three" ? "a responder gains" : "gains preflop", data.gains.map((x, k) => (data.exact ? small(Math.max(x, 0)) : within(x, data.gain_errors[k]))).join(" / "), `By other play against the same opponents, in ${unit}`)];
+  const [unit, digits] = data.kind === "preflop" ? ["big blinds", 3] : ["chips", 2];
+  const own = node.values ? [fact("EV OOP / IP", node.values.map((x) => number(x)).join(" / "), "What each player wins from here on, in chips"), fact("equity", node.equities.map((x) => percent(x, 1)).join(" / "), "Share of the pot if nobody bet any more: OOP, IP"),
+    fact("can gain", node.gains.map((x) => number(x)).join(" / "), "What a best response of each player would win more, from here on"), fact("exploitability", `${small(100 * data.exploitability)}% of the pot`, "The mean of what both can gain in the whole spot")]
+    : [fact(`wins, ${data.players.join(" / ")}`, data.values.map((x, k) => within(x, data.value_errors[k], digits)).join(" / "), `What each player wins in the whole hand, in ${unit}`),
+      fact(data.exact ? "can gain" : data.kind === "three" ? "a responder gains" : "gains preflop", data.gains.map((x, k) => (data.exact ? small(Math.max(x, 0)) : within(x, data.gain_errors[k], digits))).join(" / "), `By other play against the same opponents, in ${unit}`)];
   return h("div", { class: "where" }, h("h1", {}, node.player ? `${node.player} to act` : node.flop ? "The flop comes" : node.kind === "end" ? "The hand is over" : "Choose a card"),
     node.board.length ? h("div", { class: "cardrow", "aria-label": "The board" }, cards(node.board)) : null,
     h("dl", { class: "facts" }, fact("pot", number(node.pot)), fact("reach", percent(node.reach, 1), "Probability that play comes here"), own),
-    data.knowledge ? h("p", { class: "hint known" }, data.knowledge) : null,
+    data.knowledge ? h("p", { class: "hint known" }, [data.knowledge, node.knowledge].filter(Boolean).join(" ")) : null,
     data.stopped ? h("p", { class: "hint" }, node.values ? `Stopped before the target of ${small(100 * data.until)}% of the pot: exploitability says how good this is.` : "Stopped early: the figures above say how good this is.") : null);
 }
 

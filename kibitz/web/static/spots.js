@@ -65,12 +65,12 @@ function progress(main, data) {
     const share = (x) => (now.kind === "preflop" ? `${small(x)} big blinds` : `${small(100 * x)}% of the pot`);
     const failed = now.state === "failed";
     const curve = { name: "exploitability", points: now.points, axes: ["iterations", "seconds", `exploitability, ${now.kind === "preflop" ? "big blinds" : "share of the pot"}`], goal: now.until };
-    top.replaceChildren(h("h1", {}, failed ? "Not solved" : now.state === "waiting" ? "Waiting for another spot" : "Solving"),
+    top.replaceChildren(...[h("h1", {}, failed ? "Not solved" : now.state === "waiting" ? "Waiting for another spot" : "Solving"),
       now.board.length ? h("div", { class: "cardrow", "aria-label": "The board" }, cards(now.board)) : null,
       h("dl", { class: "facts" }, fact("iterations", last ? last[0].toLocaleString("en") : "0"),
         now.target ? [fact("exploitability", last && last[2] !== null ? share(last[2]) : "not yet"), fact("target", share(now.until))] : [fact("now", now.phase || "starting"), fact("training takes", `${small(now.seconds)} seconds`)],
         now.estimate.sequences ? fact("size", `${now.estimate.sequences.toLocaleString("en")} sequences`) : fact("size", `${now.estimate.nodes.toLocaleString("en")} betting nodes`),
-        now.estimate.bytes ? fact("memory", `about ${Math.ceil(now.estimate.bytes / 1e6).toLocaleString("en")} MB`) : null));
+        now.estimate.bytes ? fact("memory", `about ${Math.ceil(now.estimate.bytes / 1e6).toLocaleString("en")} MB`) : null)].filter(Boolean));
     stop.hidden = failed;
     if (failed) discard.textContent = "Back to the form";
     below.replaceChildren(failed ? h("p", { class: "panel problem" }, `${now.why}.`) : now.target && now.points.length ? h("section", { class: "panel convergence", "aria-label": "Convergence" }, chart([curve], "seconds", "Exploitability against seconds"))
