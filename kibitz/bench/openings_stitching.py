@@ -258,7 +258,7 @@ STITCHING: dict[str, Opening] = {
                    "Matches on other deals.", "Automatic earns more than Base"),
             Reason(r"^with eight times the training", HOLDS,
                    "The search then takes finer experts and larger parts; the recipe's are the same at any length.",
-                   "One or two random initialisations; added after the first results.",
+                   "Two random initialisations; added after the first results.",
                    "With eight times the training, automatic earns more than S=N"),
             Reason(r"^the plan wins at least", HOLDS,
                    "Short runs are extrapolated: what is missing falls as one over the root of the training.",
