@@ -169,7 +169,8 @@ def chosen(seed: int, rounds: int, *fields: Any) -> dict[str, Any]:
 
 
 def stages(setting: CourseSetting) -> Iterator[Stage]:
-    """One for each seed: the result of one round beside what it is compared with, then that of further rounds."""
+    """Two for each seed: the result of one round beside what it is compared with; then that of further rounds, which
+    goes on with what the first has kept."""
     of, rounds = arguments(setting), TINY_ROUNDS if is_tiny(setting) else ROUNDS
     last = {name: large.points(setting, name)[-1] for name in (BASE, ALL, large.CONDITIONAL)}
 
@@ -188,10 +189,14 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
                 Run(TRAIN, train, [(BASE, seed, last[BASE], *of)]),
                 Run(PLANNED, pilots, [(seed, *of)]), *searched(seed, 1),
                 Run(TRAIN, train, [(large.CONDITIONAL, seed, last[large.CONDITIONAL], *of)]),
-                exactly(large.CONDITIONAL, seed), exactly(BASE, seed), *further, exactly(ALL, seed),
-                Run(EARLY, whole, [(BASE, seed, early_steps(setting), *of)]),
+                exactly(large.CONDITIONAL, seed), exactly(BASE, seed),
             ),
             seconds_of,
+        )  # fmt: skip
+        yield Stage(
+            f"auto-two-{seed}-more", "the same with further rounds, beside S=N and a Base that was stopped early",
+            (Run(PLANNED, pilots, [(seed, *of)]), *further, exactly(ALL, seed),
+             Run(EARLY, whole, [(BASE, seed, early_steps(setting), *of)])), seconds_of,
         )  # fmt: skip
 
 
@@ -221,9 +226,10 @@ def quick_seed(seed: int) -> list[dict[str, Any]]:
     forget_searches()
     with tempfile.TemporaryDirectory(prefix="kibitz-") as folder:
         setting = large.setting_of(True, str(Path(folder) / "work"), "cpu")
-        stage = next(each for each in stages(setting) if each.name == f"auto-two-{seed}")
         ledger = Ledger(Path(folder) / "stage.json", {"device": "cpu"}, (), setting.folder)
-        go_through(stage, ledger)
+        for stage in stages(setting):
+            if stage.name.startswith(f"auto-two-{seed}"):
+                go_through(stage, ledger)
         forget_courses()
         forget_searches()
         return ledger.entries
