@@ -41,10 +41,10 @@ FEW = "77+, A9s+, KTs+, QTs+, JTs, T9s, 98s, ATo+, KQo"
 HEAD = """# Post-flop spots beside postflop-solver
 
 This page is generated from docs/spots.json, which `kibitz bench --only spots --out docs/spots.json` writes.
-postflop-solver (Rust) is the fastest open solver of such spots. Its program for this benchmark is
-tests/peers/postflop_peer.rs: put that file into a new crate that depends on `postflop-solver` (its default features, or
-`rayon` alone), build it with `cargo build --release` and `RUSTFLAGS="-C target-cpu=native"`, and give its path as
-KIBITZ_POSTFLOP_SOLVER.
+postflop-solver (Rust) is the fastest open solver of such spots that we know of; TexasSolver was not measured. Its
+program for this benchmark is tests/peers/postflop_peer.rs: put that file into a new crate that depends on
+`postflop-solver` (its default features, or `rayon` alone), build it with `cargo build --release` and `RUSTFLAGS="-C
+target-cpu=native"`, and give its path as KIBITZ_POSTFLOP_SOLVER.
 """
 
 
@@ -266,9 +266,9 @@ def spots_markdown(result: dict[str, Any]) -> list[str]:
         ratio = peer["seconds"] / two["seconds"] if peer and "seconds" in two else None
         faster += [] if ratio is None else [ratio]
         times.append("| " + " | ".join([
-            name, _seconds(two), _seconds(peer), _ratio(ratio), f"{1e3 * two['iteration']:.2f}",
-            f"{1e3 * peer['iteration']:.2f}" if peer else "-",
-            _ratio(peer["iteration"] / two["iteration"] if peer else None),
+            name, _seconds(two), _seconds(peer), _ratio(ratio), f"{1e3 * _iteration(row, two):.2f}",
+            f"{1e3 * _iteration(row, peer):.2f}" if peer else "-",
+            _ratio(_iteration(row, peer) / _iteration(row, two) if peer else None),
         ]) + " |")  # fmt: skip
         sizes.append("| " + " | ".join([
             name, f"{two['bytes'] / 1e6:,.1f}", f"{peer['bytes'] / 1e6:,.1f}" if peer else "-", _value(two),
@@ -280,7 +280,8 @@ def spots_markdown(result: dict[str, Any]) -> list[str]:
         *section(
             "Time", f"To an exploitability of {100 * result['target']:g}% of the pot on two threads, with the building "
             "of the game, and of an iteration. \"times\" is postflop-solver's time over ours. Runs alternate; of each "
-            f"the median counts. Goal: {GOAL:g} times; {_reached(faster, GOAL)}.",
+            f"the median of {ROUNDS} counts; \"flop, all hands\" was solved once, and its time of an iteration is the "
+            f"mean of that run. Goal: {GOAL:g} times; {_reached(faster, GOAL)}.",
             ["| spot | kibitz, s | postflop-solver, s | times | kibitz, ms/iteration | postflop-solver, ms | times |",
              "|---|---:|---:|---:|---:|---:|---:|", *times]),
         *section(
@@ -290,9 +291,11 @@ def spots_markdown(result: dict[str, Any]) -> list[str]:
             f"Goal: {GOAL_THREADS:g}; {_reached(medians, GOAL_THREADS)}.",
             ["| spot | two threads | two solvers |", "|---|---:|---:|", *threads]),
         *section(
-            "Memory and values", "Memory is that of regrets and averages, in MB; postflop-solver has numbers of 32 "
-            "bits here. Value is that of the first player, in chips, with the exploitability that it is known to. Two "
-            "values agree if they differ by no more than what both players can still gain in the one and in the other.",
+            "Memory and values",
+            "Memory is that of regrets and average strategies, in MB. kibitz stores numbers of 16 bits; postflop-"
+            "solver was run with numbers of 32 bits, and its mode with 16 needs about half. Value is that of the "
+            "first player, in chips, with the exploitability that it is known to. Two values agree if they differ"
+            " by no more than what both players can still gain in the one and in the other.",
             ["| spot | kibitz, MB | postflop-solver, MB | kibitz, value | postflop-solver, value | agree |",
              "|---|---:|---:|---:|---:|---|", *sizes]),
         *_first_section(result.get("first_use")),
@@ -310,6 +313,12 @@ def _first_section(first: dict[str, dict[str, float]] | None) -> list[str]:
                    "compiled before, and again. The river is the one of [the how-to](howto/spot.md), the flop is "
                    "\"flop, two suits\" with one bet size.",
                    ["| question | first use, s | again, s |", "|---|---:|---:|", *rows])  # fmt: skip
+
+
+def _iteration(row: dict[str, Any], of: dict[str, Any]) -> float:
+    """Seconds; of a spot that was solved once the mean, since the first iterations of a large one are slow."""
+    once = row["spot"].get("rounds", ROUNDS) < ROUNDS
+    return float(of["seconds"] / of["iterations"] if once else of["iteration"])
 
 
 def _seconds(of: dict[str, Any] | None) -> str:
@@ -346,7 +355,7 @@ def page() -> str:
     result = json.loads(DATA.read_text(encoding="utf-8"))
     of, load = result["machine"], result.get("load")
     busy = ("The load of the machine was not recorded." if load is None
-            else f"When the run began, {load:.1f} processes wanted its cores.")  # fmt: skip
+            else f"The load average at the start of the run was {load:.1f} on {of['cores']} cores.")  # fmt: skip
     place = f"Machine: {of['processor']} ({of['architecture']}), {of['cores']} cores, {of['system']}"
     versions = f"kibitz {of['kibitz']}, Numba {of['numba']}; {of['date']}"
     times = sorted({row["when"] for row in result["rows"] if "when" in row})

@@ -9,7 +9,7 @@ import typer
 
 from kibitz.cli.common import Json, check_artefact, check_file, print_json, print_table
 from kibitz.cli.multiway import Show, is_solved, solve_three, solved_three, third_range
-from kibitz.cli.options import Iterations, Seconds, SpotDevice, Threads, argument, flag, option
+from kibitz.cli.options import Iterations, Seconds, SpotDevice, argument, flag, number, option
 from kibitz.cli.watch import Watch, say
 from kibitz.core.errors import GameError
 
@@ -49,10 +49,10 @@ def spot(
     dead: Annotated[str | None, option("--dead", "CHIPS", "Antes and dead money beside the pot.")] = None,
     force_allin: Annotated[
         str | None,
-        option("--force-allin", "SHARE", "A bet is all in if a call leaves less of the pot behind."),
+        option("--force-allin", "SHARE", "Bets become all in if a call leaves less than this share of the pot."),
     ] = None,
     add_allin: Annotated[
-        str | None, option("--add-allin", "POTS", "Offer all in where it is at most so many pots.")
+        str | None, option("--add-allin", "POTS", "Also offer all in if the stack is at most so many pots.")
     ] = None,
     max_raises: Annotated[
         str | None, option("--max-raises", "N", "Bets and raises on a street; one number, or A,B,C.")
@@ -67,7 +67,9 @@ def spot(
     target: Annotated[str | None, option("--target", "SHARE", f"{TARGET_HELP} Default: 0.5%.")] = None,
     iterations: Iterations = None,
     seconds: Seconds = None,
-    threads: Threads = None,
+    threads: Annotated[
+        int | None, number("--threads", "N", "Cores to use. Three players: results repeat only with 1. Default: all.")
+    ] = None,
     device: SpotDevice = "cpu",
     at: Annotated[str, option("--at", "LINE", "The decision to show: 'check, bet 50, call, Qc'.")] = "",
     detail: Annotated[str | None, option("--detail", "RANGE", "Show these hands one by one: 'AA, QJs'.")] = None,

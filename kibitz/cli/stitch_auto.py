@@ -106,8 +106,8 @@ def stitch_auto(
     with confidence 1 - 0.05 / (k (k + 1)), and what is reported comes from other deals.
 
     Limit poker of any size is stitched by sampling: --base is a blueprint of `kibitz train --max-infosets`. A trained
-    responder then shows where the strategy loses. All experts of a plan divide --seconds, short runs take a third of it
-    more, and --inside names buckets, or finest/8: an eighth of the infosets of the finest that fit --max-infosets.
+    responder then shows where the strategy loses. All experts of a plan divide --seconds, and short runs take
+    a third more. --inside names buckets, or finest/8: an eighth of the infosets of the finest that fit --max-infosets.
 
     Two-player hold'em that is too large for all hands is stitched in buckets: --base is a profile of `kibitz solve
     --abstraction 'percentile(8)'`, and experts are solved over all boards by --solver dcfr+. Of each part the finest

@@ -147,9 +147,9 @@ def table(r: list[SeedResults]) -> Sheet:
     return Sheet(
         "Three-player limit hold'em: milli-big-blinds per hand",
         ("strategy", "earns", "by seed", f"from two copies of {BASE}", f"from two copies of {ALL}"), rows,
-        f"Earnings: the mean over tables of {ALL}, {EACH}, {BASE} and one automatic strategy, "
-        f"{r[0].setting.deals:,} deals each, every deal in all six seatings; those of the first three beside "
-        f"'{AUTO}'. 95% intervals.",
+        f"A strategy earns the mean of its winnings over all tables of three that can be formed from {ALL}, {EACH}, "
+        f"{BASE} and one automatic strategy. A table plays {r[0].setting.deals:,} deals, each in all six seatings. The "
+        f"rows of {ALL}, {EACH} and {BASE} are from tables with '{AUTO}'. 95% intervals.",
     )  # fmt: skip
 
 

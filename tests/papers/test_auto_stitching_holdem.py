@@ -55,7 +55,8 @@ def by_run(entries):
 def test_a_stage_and_its_page(small, monkeypatch):
     whole, entries = done(small)
     every = stages.all_stages(True, str(small / "work"), "cpu")
-    steps = {(run.name, piece[:3]) for each in ("auto-two-0", "auto-two-0-more") for run, piece, _ in every[each].steps()}
+    both = (every["auto-two-0"], every["auto-two-0-more"])
+    steps = {(run.name, piece[:3]) for stage in both for run, piece, _ in stage.steps()}
     assert whole and len(entries) == len(steps)
     search, chosen = by_run(entries)[holdem.SEARCH], by_run(entries)[holdem.CHOSEN]
     first = search["rounds"][0]
