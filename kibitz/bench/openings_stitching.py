@@ -192,8 +192,7 @@ STITCHING: dict[str, Opening] = {
                    "With the memory of static experts, automatic is less exploitable"),
             Reason(r"memory of Dynamic is less exploitable", HOLDS,
                    "Likely: one of its two lines starts from dynamic experts of the same size; there is little left to "
-                   "gain. In the two seeds where it is more exploitable, that line starts from other dynamic experts "
-                   "than in the rest; more rounds did not help there.",
+                   "gain.",
                    "Exact; the sign test of ten seeds does not reject chance.",
                    "With the memory of Dynamic, automatic is less exploitable"),
             Reason(r"earns more", FAILS,
