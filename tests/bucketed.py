@@ -49,6 +49,20 @@ numHoleCards = 1
 numBoardCards = 0 1 1
 END GAMEDEF
 """
+THREE_PLAYERS = """GAMEDEF
+limit
+numPlayers = 3
+numRounds = 2
+blind = 1 2 0
+raiseSize = 2 2
+firstPlayer = 3 1
+maxRaises = {raises} 1
+numSuits = {suits}
+numRanks = {ranks}
+numHoleCards = 1
+numBoardCards = 0 1
+END GAMEDEF
+"""
 SMALL = {
     "kuhn": "", "leduc": "", "rhode island of 4 ranks": RHODE_ISLAND.format(ranks=4),
     "flop hold'em of 12 cards": HOLDEM.format(rounds=2, suits=3, ranks=4, board="0 3", bets="10 10", ones="1"),

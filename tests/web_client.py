@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -92,3 +93,13 @@ def client(folder: Any = None, **options: Any) -> Iterator[Client]:
         yield made
     finally:
         made.close()
+
+
+def wait(site: Client, spot: str) -> Any:
+    """What a spot says once it is solved or has failed."""
+    for _ in range(1500):
+        data = site.get(f"/api/spots/{spot}").data
+        if data["state"] in ("solved", "failed"):
+            return data
+        time.sleep(0.1)
+    raise AssertionError("it takes too long")

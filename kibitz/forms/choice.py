@@ -35,6 +35,15 @@ def compact_form(game: Game, columns: int | None = None) -> CompactForm:
     return form
 
 
+def has_compact_form(game: Game) -> bool:
+    """Whether a game has a form without a tree, and is small enough for it. That is built, if so."""
+    try:
+        compact_form(game)
+    except GameError:
+        return False
+    return True
+
+
 def _form_plugin(game: Game | None) -> FormPlugin | None:
     """The plug-in whose form a game is solved on; None: its tree."""
     plugin = plugin_of(game)

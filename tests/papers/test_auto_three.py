@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from bucketed import THREE_PLAYERS
 
 from kibitz.papers import PaperPlan, ledger, stages
 from kibitz.papers import auto_stitching_three as three
@@ -13,20 +14,7 @@ from kibitz.papers import auto_stitching_three_page as paper
 from kibitz.papers.auto_stitching_three import ALL, AUTO, BASE, EACH, LONGER
 from kibitz.poker.blueprints.placed_rows import layout_of
 
-SMALL = """GAMEDEF
-limit
-numPlayers = 3
-numRounds = 2
-blind = 1 2 0
-raiseSize = 2 2
-firstPlayer = 3 1
-maxRaises = 3 1
-numSuits = 2
-numRanks = 4
-numHoleCards = 1
-numBoardCards = 0 1
-END GAMEDEF
-"""
+SMALL = THREE_PLAYERS.format(raises=3, suits=2, ranks=4)
 
 
 @pytest.fixture
@@ -81,7 +69,7 @@ def test_a_page_from_end_to_end(tiny):
 
 
 def results(auto, base=0.0, seed=0, error=1.0):
-    """Figures in which a strategy wins what it is worth more than the others at its table."""
+    """Made-up figures: at a table each strategy wins by how much its worth is above that of the others."""
     value = {BASE: base, ALL: 0.0, EACH: -5.0, AUTO: auto, LONGER: auto}
 
     def table(names):

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from bucketed import THREE_PLAYERS
 from typer.testing import CliRunner
 
 from kibitz.cli import app
@@ -29,20 +30,7 @@ from kibitz.solvers.new_blueprints import BlueprintRequest, new_blueprint
 from kibitz.solvers.saved_blueprints import load_blueprint
 from kibitz.stitch import MaxInfosets, Solving, experts, static
 
-TINY = """GAMEDEF
-limit
-numPlayers = 3
-numRounds = 2
-blind = 1 2 0
-raiseSize = 2 2
-firstPlayer = 3 1
-maxRaises = 2 1
-numSuits = 2
-numRanks = 4
-numHoleCards = 1
-numBoardCards = 0 1
-END GAMEDEF
-"""
+TINY = THREE_PLAYERS.format(raises=2, suits=2, ranks=4)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from bucketed import THREE_PLAYERS
 from commands import Call, bad, data, good
 
 from kibitz.core.errors import SolverError
@@ -25,20 +26,7 @@ from kibitz.stitch.auto.moves import STATIC, Move
 from kibitz.stitch.auto.plan import candidates, extrapolated
 from kibitz.stitch.targets import seat_sets
 
-TINY = """GAMEDEF
-limit
-numPlayers = 3
-numRounds = 2
-blind = 1 2 0
-raiseSize = 2 2
-firstPlayer = 3 1
-maxRaises = 2 1
-numSuits = 2
-numRanks = 3
-numHoleCards = 1
-numBoardCards = 0 1
-END GAMEDEF
-"""
+TINY = THREE_PLAYERS.format(raises=2, suits=2, ranks=3)
 LIMIT = 900
 INSIDE = "percentile([3, 3], forget=1)"
 
@@ -188,7 +176,7 @@ def by_all_histories(machine, strategy, responder):
 
 
 def test_signals_are_those_of_all_histories(tmp_path):
-    (tmp_path / "four.game").write_text(TINY.replace("Suits = 2", "Suits = 1").replace("Ranks = 3", "Ranks = 4"))
+    (tmp_path / "four.game").write_text(THREE_PLAYERS.format(raises=2, suits=1, ranks=4))
     machine = machine_of(f"poker(file={tmp_path / 'four.game'})", how="rounds")
     base = placed_blueprint(machine, RowPlan(("percentile([4, 2], forget=1)",)))
     base.train(iterations=100)

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from web_client import client
+from web_client import client, wait
 
 import kibitz
 from kibitz.cards.holdem import class_names, class_sizes
@@ -17,15 +17,6 @@ RIVER = {"kind": "three", "board": "Qs Jh 2h 5c 5d", "ranges": ["AA, T9s", "KK, 
 TURN = {**RIVER, "board": "Qs Jh 2h 5c", "stacks": 60, "raises": "none", "rake": ""}
 PUSH = {"kind": "preflop", "stacks": "10", "opens": "allin", "threebets": "allin", "limps": False, "postflop": "none",
         "until": 0.001, "seconds": 60}  # fmt: skip
-
-
-def wait(site, id):
-    for _ in range(1500):
-        data = site.get(f"/api/spots/{id}").data
-        if data["state"] in ("solved", "failed"):
-            return data
-        time.sleep(0.1)
-    raise AssertionError("it takes too long")
 
 
 def solved(site, message):

@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from web_client import client
+from web_client import client, wait
 
 import kibitz
 from kibitz.cards.ranges import hand_cards, parse_range
@@ -24,15 +24,6 @@ TURN = {"board": "Qs Jh 2h 5c", "ranges": ["AA, QJs", "KK, AQs"], "pot": 100, "s
         "until": 0.01}  # fmt: skip
 
 ENDLESS = {"board": "Qs Jh 2h 5c", "ranges": ["top 30%", "top 40%"], "pot": 100, "stacks": 400, "bets": "50%, allin"}
-
-
-def wait(site, id):
-    for _ in range(1500):
-        data = site.get(f"/api/spots/{id}").data
-        if data["state"] in ("solved", "failed"):
-            return data
-        time.sleep(0.1)
-    raise AssertionError("it takes too long")
 
 
 @pytest.fixture(scope="module")

@@ -270,14 +270,14 @@ def weight_of_deals(ranges: Floats) -> float:
     return total
 
 
-# What the house takes
+# Rake
 
 
 def raked(paid: Sequence[int], won: Sequence[float], rake: float, cap: float) -> list[float]:
     """What seats take out of the pots after rake. won: before it.
 
-    The house takes a share of all that was called, `cap` at most. What nobody called goes back whole. Seats pay in
-    proportion to what they take.
+    Rake is a share of the chips that were called, at most `cap`. A bet that nobody called is returned without rake.
+    Each winner pays in proportion to what it wins.
     """
     second, top = sorted(paid)[-2:]
     pot = sum(paid) - (top - second)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from kibitz.core.errors import GameError, SolverError
 from kibitz.core.spec import parse
-from kibitz.forms.choice import compact_form, needs_tree
+from kibitz.forms.choice import has_compact_form, needs_tree
 from kibitz.forms.profile import Profile
 from kibitz.games import game as make_game
 from kibitz.poker.bucketed.device import Device
@@ -158,11 +158,7 @@ def _too_large(game: Any, inside: Any) -> bool:
     names = inside.values() if isinstance(inside, Mapping) else [inside] if isinstance(inside, str) else inside
     if not isinstance(names, Iterable) or not any(is_bucket_name(name) for name in names) or needs_tree(game):
         return False
-    try:
-        compact_form(game)
-    except GameError:
-        return True
-    return False
+    return not has_compact_form(game)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.core import store
-from kibitz.core.errors import GameError, SolverError
-from kibitz.forms.choice import compact_form
+from kibitz.core.errors import SolverError
+from kibitz.forms.choice import has_compact_form
 from kibitz.forms.profile import SUM_TOLERANCE, Profile
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.buckets.buckets import hand_buckets, is_bucket_name, parse
@@ -62,7 +62,7 @@ def large_setting(game: Any, base: Profile | str, effort: Effort) -> tuple[Large
     if isinstance(base, Profile):
         if base.infosets.compact is None or viewed(base.infosets.compact.form) is None:
             return None
-    elif not is_bucket_name(base) or _has_form(game):
+    elif not is_bucket_name(base) or has_compact_form(game):
         return None
     if not over_boards(effort.solver):
         raise SolverError(f"experts in buckets of a game of this size are solved over all boards: give --solver "
@@ -75,14 +75,6 @@ def large_setting(game: Any, base: Profile | str, effort: Effort) -> tuple[Large
     name = layout.views[int(layout.of_node[int(np.flatnonzero(layout.deciding)[0])])].name
     setting = LargeBucketSetting(game, name, effort.solver, effort.device, effort.flops, COARSER * effort.flops)
     return setting, base, replace(effort, sparing=True)
-
-
-def _has_form(game: Poker) -> bool:
-    try:
-        compact_form(game)
-    except GameError:
-        return False
-    return True
 
 
 @dataclass(frozen=True, eq=False)

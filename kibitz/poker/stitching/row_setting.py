@@ -396,7 +396,7 @@ class RowSetting:
 
 
 def _counts(budgets: Sequence[int]) -> list[int]:
-    """Buckets by round of percentiles that forget the first round."""
+    """Buckets by round of percentile([...], forget=1): later rounds do not remember the bucket of the first."""
     counts, now = [budgets[0]], 1
     for n in budgets[1:]:
         now *= n

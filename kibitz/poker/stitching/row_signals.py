@@ -93,8 +93,9 @@ def hand_sample(strategy: Blueprint, responder: Blueprint, hands: int, seed: int
 
 
 def responder_rows(machine: Any, limit: int) -> RowPlan:
-    """Rows that forget the betting of earlier rounds but for the pot, in the finest buckets within a limit of infosets:
-    few of them, so that a short training visits all, and finer than those of a strategy that remembers it."""
+    """Rows that remember the pot but not how earlier rounds were bet, in the finest buckets within a limit of infosets.
+
+    There are few of them, so a short training visits all; and their buckets are finer than if they remembered more."""
     rounds = rounds_in(machine)
     ones = [[1] * rounds.definition.rounds]
     decisions = RowLayout(rounds, RowPlan(("any",), betting="pot"), ones).infosets[0].tolist()
