@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kibitz.papers.claims import Claim
     from kibitz.report.figures import Sheet
 
-BY_STAGES = (("gibson2011", "2"), ("gibson2011", "why"), ("gibson2011", "champions"), ("waugh2009", "3"))
+BY_STAGES = (*(("gibson2011", table) for table in ("2", "why", "champions", "small")), ("waugh2009", "3"))
 STAGED_PARTS = ("holdem-two",)  # whose page is made from results of stages
 EXPERIMENTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
 PART_HELP = (
@@ -113,7 +113,7 @@ def reproduce(
     if seconds is not None or device != "cpu":
         raise SpecError("--seconds and --device are for a stage: give --stage too")
     if results is not None and (name, table) not in BY_STAGES and part not in STAGED_PARTS:
-        raise SpecError("--results is for limit hold'em: give gibson2011 --table 2, why or champions; waugh2009 "
+        raise SpecError("--results is for limit hold'em: give gibson2011 --table 2, why, champions or small; waugh2009 "
                         "--table 3; or auto-stitching --experiment holdem-two")  # fmt: skip
     three = players == 3
     if three and (name, table) != ("gibson2011", "2"):

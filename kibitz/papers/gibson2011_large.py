@@ -60,8 +60,8 @@ SOLVERS = {"Base.cfr": "cfr", "Base.cfr+": "cfr+", "Base.lcfr": "lcfr", "Base.dc
            "Base.pcs uniform": "pcs(weights=uniform)"}  # fmt: skip
 LASTS = {"Base.cfr+ last": "cfr+", "Base.dcfr+ last": "dcfr+"}
 ALONE = {f"{ALL}: {part} alone": k for k, part in enumerate(("r", "cr"))}
-FINER = {f"{ALL} of {n}": n for n in (8, 9, 10)}  # percentile buckets of experts; of other games as many fewer:
-FEWER = {GAME: 0, SMALL: 4, TINY: 6}
+FINER = {f"{ALL} of {n}": n for n in (8, 9, 10)}  # percentile buckets of experts; of smaller games as many fewer:
+FEWER, FEWEST = {GAME: 0, SMALL: 4}, 6
 WHY_LOOKS, SMALL_WHY = (25, 50, 100, 200, 400, 800, 1600), (25, 100, 400)
 EQUILIBRIA = tuple(range(8))  # seeds of many equilibria of the base
 # Seconds on one H200: a board of a computation, an iteration of Base in the bucket form, and measurements.
@@ -111,7 +111,7 @@ def recipe_of(name: str, setting: CourseSetting) -> CourseRecipe:
         return CourseRecipe("dcfr+", parts=ALL_PARTS, seats="all", inside=sizes.all, only=ALONE.get(name), base=BASE,
                             base_steps=steps, conditional=name == CONDITIONAL)  # fmt: skip
     if name in FINER:
-        buckets = FINER[name] - FEWER[setting.game]
+        buckets = FINER[name] - FEWER.get(setting.game, FEWEST)
         inside = dict.fromkeys(sizes.all, f"percentile({buckets})")
         return CourseRecipe("dcfr+", parts=ALL_PARTS, seats="all", inside=inside, base=BASE, base_steps=steps)
     raise SpecError(f"there is no strategy {name!r}")

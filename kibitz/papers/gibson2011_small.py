@@ -1,8 +1,10 @@
 """[Gibson & Szafron 2011, Table 2], two players, with a deck of 20 cards: every figure is exact, on CPUs.
 
     kibitz reproduce gibson2011 --table small
+    kibitz reproduce gibson2011 --table small --results docs/large    # the page of what stages have measured
 
-The strategies and questions of `gibson2011_large` and `gibson2011_why`, as fixed in docs/plans/large_tables.md.
+The strategies and questions of `gibson2011_large` and `gibson2011_why`, as fixed in docs/plans/large_tables.md. The
+whole takes a dozen hours of a core, so it is also divided into stages, one for each seed: small-0 to small-5.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from kibitz.core.errors import ArtefactError
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers import gibson2011_why as why
 from kibitz.papers.claims import Claim
@@ -20,47 +23,64 @@ from kibitz.papers.gibson2011_large_page import compared
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES, sizes_of
 from kibitz.papers.holdem import arguments
 from kibitz.papers.holdem_course import CourseSetting, forget_courses, pair, point, rules_of
+from kibitz.papers.ledger import Stage, results_in
 from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import Sheet, Spread
 
 TITLE = "Stitching in two-player limit hold'em with a deck of 20 cards"
-STRATEGIES, WAYS = "strategies", "ways to Base"  # names of runs
-# What is made together, since it stands on the same base and experts.
-GROUPS = ((BASE,), (DYNAMIC,), (EACH,), (ALL, large.CONDITIONAL), tuple(large.ALONE), tuple(large.FINER), (FINEST,))
+STRATEGIES, WAYS = "small: strategies", "small: ways to Base"  # names of runs
+SEEDS = range(6)
+# In the order of the stages: the paper's own come first.
+MAIN = (BASE, ALL, DYNAMIC, EACH, FINEST, large.CONDITIONAL, *large.ALONE, *large.FINER)
 OTHERS = (*large.SOLVERS, *large.LASTS, large.SAMPLED)
 QUICK = (BASE, ALL, large.CONDITIONAL)
 
 
-def setting_of(plan: PaperPlan) -> CourseSetting:
-    folder = str(Path(plan.folder) / "work")
-    if plan.quick:
-        return CourseSetting(large.PAPER, large.TINY, large.TINY_LIMITS, 1.0, 1, 0, folder, "cpu")
-    return CourseSetting(large.PAPER, large.SMALL, large.SMALL_LIMITS, 1.0, 1, 0, folder, "cpu")
+def setting_of(quick: bool, folder: str) -> CourseSetting:
+    game, limits = (large.TINY, large.TINY_LIMITS) if quick else (large.SMALL, large.SMALL_LIMITS)
+    return CourseSetting(large.PAPER, game, limits, 1.0, 1, 0, folder, "cpu")
 
 
-def strategies(names: Sequence[str], seed: int, *fields: Any) -> dict[str, Any]:
-    """Strategies of a seed along their training, and what each wins from Base."""
+def strategy(name: str, seed: int, *fields: Any) -> dict[str, Any]:
+    """A strategy of a seed along its training, and what it wins from Base."""
     setting = CourseSetting(*fields)
-    base, points, pairs = large.points(setting, BASE)[-1], [], []
-    for name in names:
-        looks = large.points(setting, name)
-        points += [point(name, seed, steps, *fields) for steps in looks]
-        if name != BASE and name not in OTHERS:
-            pairs.append(pair(name, BASE, seed, (looks[-1], base), *fields))
-    forget_courses()
+    looks, pairs = large.points(setting, name), []
+    points = [point(name, seed, steps, *fields) for steps in looks]
+    if name != BASE and name not in OTHERS:
+        pairs.append(pair(name, BASE, seed, (looks[-1], large.points(setting, BASE)[-1]), *fields))
+    forget_courses(but=(BASE, seed))  # the next one stands on it
     return {"points": points, "pairs": pairs}
 
 
+def _runs(setting: CourseSetting, seeds: Sequence[int], ways: Sequence[int]) -> list[Run]:
+    """ways: seeds of other ways to Base."""
+    of, quick = arguments(setting), setting.game == large.TINY
+    main, others = (QUICK, OTHERS[:1]) if quick else (MAIN, OTHERS)
+    return [Run(STRATEGIES, strategy, [(name, seed, *of) for name in main for seed in seeds], "cores"),
+            Run(WAYS, strategy, [(name, seed, *of) for name in others for seed in ways], "cores")]  # fmt: skip
+
+
 def runs(plan: PaperPlan) -> list[Run]:
-    of = arguments(setting_of(plan))
-    groups = ((BASE,), QUICK[1:]) if plan.quick else GROUPS
-    every = [(names, seed, *of) for names in reversed(groups) for seed in plan.seeds]  # what takes longest comes first
-    others = [((name,), plan.seed, *of) for name in (OTHERS[:1] if plan.quick else OTHERS)]
-    return [Run(STRATEGIES, strategies, every, "cores"), Run(WAYS, strategies, others, "cores")]
+    if plan.results:
+        return []  # stages are run by `kibitz.papers.stages`
+    return _runs(setting_of(plan.quick, str(Path(plan.folder) / "work")), plan.seeds, [plan.seed])
+
+
+def stages(quick: bool, work: str) -> Iterator[Stage]:
+    """On CPUs, so they take nothing of a GPU's time."""
+    setting = setting_of(quick, str(Path(work) / "small"))
+    for seed in SEEDS:
+        yield Stage(f"small-{seed}", "a deck of 20 cards, on CPUs: all strategies of two players, exactly",
+                    tuple(_runs(setting, [seed], [])[:1]))  # fmt: skip
+    yield Stage("small-ways", "the same deck: Base by other algorithms", tuple(_runs(setting, [], [0])[1:]))
 
 
 def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
-    every = [each for run in (STRATEGIES, WAYS) for each in answers[run]]
+    if plan.results:
+        answers = results_in(Path(plan.results))
+        if not answers.get(STRATEGIES):
+            raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage small-0)")
+    every = [each for run in (STRATEGIES, WAYS) for each in answers.get(run, [])]
     points = keyed_points(point for each in every for point in each["points"])
     exact = {key: of[-1] for key, of in points.items()}
     pairs = {(each["one"], each["other"], each["seed"]): each for some in every for each in some["pairs"]}
@@ -93,7 +113,8 @@ def table(r: CourseResults) -> Sheet:
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
-    setting = setting_of(plan)
+    setting = setting_of(plan.quick, "")
+    fewer = large.FEWER.get(setting.game, large.FEWEST)
     sizes, deck = sizes_of(setting.game, *setting.limits), rules_of(setting.game).definition
     picture = curves(r, "algorithms", "Limit hold'em with 20 cards: exploitability of Base against training",
                      (("averages", (*large.SOLVERS, large.SAMPLED)),
@@ -108,7 +129,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         departs=(f"A deck of {deck.ranks * deck.suits} cards: {deck.ranks} ranks in {deck.suits} suits.",
                  "An exploitability is compared with a margin: what both strategies changed in the last doubling of "
                  "their training.",
-                 f"Strategies named \"{ALL} of n\" have experts of n - {large.FEWER[setting.game]} buckets here."),
+                 f"Strategies named \"{ALL} of n\" have experts of n - {fewer} buckets here."),
         limits="Limits", sheets=tuple(sheet for sheet in sheets if sheet.rows),
         pictures=(picture,) if picture.panels else (),
         figures={"unit": "milli-big-blinds per hand", "points": [each for of in r.points.values() for each in of],
@@ -118,7 +139,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
 
 
 EXPERIMENT = Experiment(
-    "gibson2011", TITLE, PaperPlan(starts=6), PaperPlan(starts=1, quick=True), runs, gather, claims, page,
+    "gibson2011", TITLE, PaperPlan(starts=len(SEEDS)), PaperPlan(starts=1, quick=True), runs, gather, claims, page,
     tables=("small",), ignores=("until", "iterations"), instead="the plan's own",
     settings={"iterations of strategies with a deck of 20 cards": large.SMALL_LOOKS[-1]},
 )  # fmt: skip

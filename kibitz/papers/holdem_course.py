@@ -262,8 +262,10 @@ def save_courses() -> None:
             computation.save()
 
 
-def forget_courses() -> None:
-    _courses.clear()
+def forget_courses(but: tuple[str, int] | None = None) -> None:
+    """but: the name and the seed of one that stays."""
+    for key in [key for key in _courses if key[:2] != but]:
+        del _courses[key]
 
 
 # Steps: plain functions over plain arguments, of which the last are the fields of a CourseSetting

@@ -6,19 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from kibitz.papers import PaperPlan, table_alone
+from kibitz.core.errors import ArtefactError
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers import gibson2011_small as small
+from kibitz.papers import table_alone
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST
 from kibitz.papers.holdem import arguments
 from kibitz.papers.holdem_course import course, forget_courses, rules_of
+from kibitz.papers.ledger import Ledger
 from kibitz.poker.whole.profiles import exploited
 
 HEIGHT = {BASE: 310.0, DYNAMIC: 307.0, EACH: 311.0, ALL: 320.0, large.CONDITIONAL: 311.0, FINEST: 135.0}
 HEIGHT |= dict.fromkeys(large.ALONE, 312.0) | dict.fromkeys(large.FINER, 309.0)
 
 
-def answers_of(names, seed):
+def answers_of(name, seed):
+    names = [name]
     points = [{"name": name, "seed": seed, "steps": steps, "done": [steps], "seconds": 1.0, "solver": "dcfr+",
                "exploitability": HEIGHT.get(name, 310.0) + (seed if name == BASE else 0) - below, "value": 0.5,
                "best": [300.0, 320.0], "gap": 0.7, "every": 1, "infosets": 7, "largest": 6, "buckets": "b"}
@@ -31,7 +34,7 @@ def answers_of(names, seed):
 def test_the_page_judges_every_claim():
     plan = small.EXPERIMENT.plan
     answers = {run.name: [answers_of(*piece[:2]) for piece in run.pieces] for run in small.runs(plan)}
-    assert sum(len(each) for each in answers.values()) == 6 * len(small.GROUPS) + len(small.OTHERS)
+    assert sum(len(each) for each in answers.values()) == 6 * len(small.MAIN) + len(small.OTHERS)
     r = small.gather(plan, answers)
     verdicts = {claim.text: claim.verdict for claim in small.claims(r)}
     assert verdicts[f"{ALL} is less exploitable than {BASE}"] == "fails"
@@ -47,8 +50,24 @@ def test_the_page_judges_every_claim():
     assert any(sheet.title == "Causes" for sheet in page.sheets)
 
 
+def test_a_page_of_stages_is_that_of_one_command(tmp_path):
+    plan = small.EXPERIMENT.plan
+    for stage in small.stages(False, "work"):
+        kept = Ledger(tmp_path / f"{stage.name}.json")
+        for run, piece, _ in stage.steps():
+            kept.keep(run, piece, answers_of(*piece[:2]), 1.0)
+    r = small.gather(replace(plan, results=str(tmp_path)), {})
+    answers = {run.name: [answers_of(*piece[:2]) for piece in run.pieces] for run in small.runs(plan)}
+    assert small.runs(replace(plan, results=str(tmp_path))) == []
+    assert r.points.keys() == small.gather(plan, answers).points.keys()
+    assert {(c.text, c.verdict) for c in small.claims(r)} == {
+        (c.text, c.verdict) for c in small.claims(small.gather(plan, answers))}  # fmt: skip
+    with pytest.raises(ArtefactError, match="--stage small-0"):
+        small.gather(replace(plan, results=str(tmp_path / "none")), {})
+
+
 def test_strategies_are_as_many_buckets_fewer_as_the_base():
-    setting = small.setting_of(PaperPlan())
+    setting = small.setting_of(False, "")
     base = large.recipe_of(BASE, setting).buckets
     control, *finer = (large.recipe_of(name, setting).inside for name in large.FINER)
     assert base == "percentile(4)" and set(control.values()) == {base}
@@ -57,14 +76,12 @@ def test_strategies_are_as_many_buckets_fewer_as_the_base():
 
 @pytest.mark.slow
 def test_a_step_measures_exactly(tmp_path):
-    plan = replace(small.EXPERIMENT.quick, folder=str(tmp_path))
-    fields = arguments(small.setting_of(plan))
-    answer = small.strategies((BASE, ALL), 0, *fields)
-    setting = small.setting_of(plan)
+    setting = small.setting_of(True, str(tmp_path))
+    answer, stitched = (small.strategy(name, 0, *arguments(setting)) for name in (BASE, ALL))
     base = course(BASE, 0, setting).train(large.TINY_LOOKS[-1])
     exact = exploited(rules_of(setting.game), base).mean() * setting.unit
     assert answer["points"][2]["exploitability"] == pytest.approx(exact, rel=1e-9)
-    assert answer["pairs"][0]["one"] == ALL
+    assert stitched["pairs"][0]["one"] == ALL and not answer["pairs"]
     forget_courses()
 
 
