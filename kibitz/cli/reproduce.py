@@ -41,6 +41,8 @@ TABLE_HELP = "Only this table. Limit hold'em (gibson2011 2, waugh2009 3) is comp
 STAGE_HELP = "Run a stage of limit hold'em at the papers' sizes, as in docs/plans/large_tables.md; `list` lists them."
 RESULTS_HELP = "Make the page of limit hold'em from results of stages in a folder. Default of --stage: OUT/results."
 
+RUNS_HELP = "Also use runs in this folder, such as those of another machine, whatever version made them."
+
 
 def reproduce(
     name: Annotated[
@@ -71,6 +73,7 @@ def reproduce(
     results: Annotated[Path | None, option("--results", "DIR", RESULTS_HELP)] = None,
     quick: Annotated[bool, flag("--quick", QUICK_HELP)] = False,
     exact: Annotated[bool, flag("--exact", EXACT_HELP)] = False,
+    runs: Annotated[Path | None, option("--runs", "DIR", RUNS_HELP)] = None,
     rerun: Annotated[bool, flag("--rerun", "Repeat every run. Default: results in DIR/runs are reused.")] = False,
     json: Json = False,
 ) -> None:
@@ -163,8 +166,10 @@ def reproduce(
             raise ArtefactError(f"--out {place} exists and is not a directory; choose another path")
         check_file(place / "report.md", "--out", (".md",))
     check_file(markdown, "--markdown", (".md",))
+    if runs is not None and not runs.is_dir():
+        raise ArtefactError(f"--runs {runs} is not a directory: give the folder `runs` of another --out")
     outcomes, written = [], []
-    shelves = {each: Shelf(place / "runs", rerun) for each, place in places.items()}
+    shelves = {each: Shelf(place / "runs", rerun, runs) for each, place in places.items()}
     with Watch(not json) as watch:
         watch.phase("loading compiled code")
         from kibitz.bench.paper import as_data, write, write_page

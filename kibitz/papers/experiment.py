@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, TypeVar
 
 from kibitz.core.errors import SpecError
@@ -147,7 +147,12 @@ class Experiment(Generic[R]):
         plan, shelf, began = plan or self.plan, shelf or Shelf(), time.perf_counter()
         before = shelf.seconds
         results = self.gather(plan, carry_out(self.runs(plan), plan.jobs, on_progress, shelf))
-        return self.outcome(plan, results, began - shelf.seconds + before)
+        report = self.outcome(plan, results, began - shelf.seconds + before)
+        if not shelf.elsewhere:
+            return report
+        note = (f"{shelf.elsewhere} of {shelf.read + shelf.done} runs were made by another version of kibitz or of its "
+                "libraries (--runs).")  # fmt: skip
+        return replace(report, notes=(*report.notes, note))
 
     def outcome(self, plan: PaperPlan, results: R, began: float) -> PaperReport:
         """The page of some results. began: the time of the clock when the work began."""

@@ -16,10 +16,10 @@ from kibitz.papers.gibson2011_strategies import (
     DYNAMIC,
     DYNAMIC_PARTS,
     EACH,
-    EACH_PARTS,
     FINEST,
     NAMES,
     sizes_of,
+    sizes_of_each,
 )
 from kibitz.papers.holdem import arguments
 from kibitz.papers.holdem_course import (
@@ -53,7 +53,9 @@ POINTS, SMALL_POINTS = (13, 15, 17, 18, 19), (12, 14, 16)  # boards of each comp
 # Iterations in the bucket form: of the base, the finest strategy, and parts with their own buckets.
 LOOKS, FINEST_LOOKS, PART_LOOKS = (50, 400, 1600), (100, 400, 800), (50, 200, 800)
 SMALL_LOOKS = (200, 400)
-EACH_INSIDE = {"r": "percentile(9)", "cr": "percentile(9)", "ccr": "percentile(11)", "cccr": "percentile(11)"}
+# The paper's parts ccr and cccr begin within the second round, where parts have no bucket form: cc has both.
+EACH_PARTS = "prefix(r, cr, cc)"
+EACH_INSIDE = {"r": "percentile(9)", "cr": "percentile(9)", "cc": "percentile(11)"}
 TINY_POINTS, TINY_LOOKS = (3, 4, 5), (5, 10, 20)
 # Section 5: other ways to the base, single experts, and experts of other sizes.
 SOLVERS = {"Base.cfr": "cfr", "Base.cfr+": "cfr+", "Base.lcfr": "lcfr", "Base.dcfr+": "dcfr+",
@@ -105,7 +107,7 @@ def recipe_of(name: str, setting: CourseSetting) -> CourseRecipe:
     if name == DYNAMIC:
         return CourseRecipe("dcfr+", parts=DYNAMIC_PARTS, inside=sizes.dynamic)
     if name == EACH:
-        inside = EACH_INSIDE if setting.game == GAME else sizes.each
+        inside = EACH_INSIDE if setting.game == GAME else sizes_of_each(setting.game, EACH_PARTS, setting.limits[0])[0]
         return CourseRecipe("dcfr+", parts=EACH_PARTS, seats="each", inside=inside, base=BASE, base_steps=steps)
     if name in (ALL, CONDITIONAL) or name in ALONE:
         return CourseRecipe("dcfr+", parts=ALL_PARTS, seats="all", inside=sizes.all, only=ALONE.get(name), base=BASE,

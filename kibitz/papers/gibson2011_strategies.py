@@ -52,14 +52,7 @@ def sizes_of(game: str, limit: int, largest: int) -> ExpertBuckets:
     fine = finest(inside, left)
     counted[DYNAMIC] = infosets_of(outside, coarse) + infosets_of(inside, fine)
 
-    each, counted[EACH] = {}, 0
-    parts_of_each = betting_parts(poker_of(game), EACH_PARTS)
-    for j, name in enumerate(parts_of_each.names[1:], 1):
-        here = parts_of_each.part == j
-        free = max(infosets_of(decisions_of(betting, ~here & (betting.turn == seat)), base) for seat in (0, 1))
-        budgets = finest(decisions_of(betting, here), limit - free)
-        each[name] = percentile_spec(budgets)
-        counted[EACH] = max(counted[EACH], free + infosets_of(decisions_of(betting, here), budgets))
+    each, counted[EACH] = sizes_of_each(game, EACH_PARTS, limit)
 
     parts_of_all = betting_parts(poker_of(game), ALL_PARTS)
     mine = {name: decisions_of(betting, parts_of_all.part == j) for j, name in enumerate(parts_of_all.names) if j}
@@ -68,6 +61,21 @@ def sizes_of(game: str, limit: int, largest: int) -> ExpertBuckets:
     every_part = {name: percentile_spec(budgets) for name, budgets in budgets_of_all.items()}
     return ExpertBuckets(percentile_spec(base), percentile_spec(top), (percentile_spec(coarse), percentile_spec(fine)),
                          each, every_part, counted)  # fmt: skip
+
+
+@lru_cache(8)
+def sizes_of_each(game: str, parts: str, limit: int) -> tuple[dict[str, str], int]:
+    """The most buckets of experts for S={i}, by part, and the infosets of the largest. The other player's decisions
+    outside of the part are free too, in the buckets of the base."""
+    betting, of = poker_of(game).betting, betting_parts(poker_of(game), parts)
+    base, each, most = finest(decisions_of(betting), limit), {}, 0
+    for j, name in enumerate(of.names[1:], 1):
+        here = of.part == j
+        free = max(infosets_of(decisions_of(betting, ~here & (betting.turn == seat)), base) for seat in (0, 1))
+        budgets = finest(decisions_of(betting, here), limit - free)
+        each[name] = percentile_spec(budgets)
+        most = max(most, free + infosets_of(decisions_of(betting, here), budgets))
+    return each, most
 
 
 def strategy(name: str, *setting_fields: Any) -> dict[str, Any]:

@@ -192,7 +192,7 @@ def gather(plan: PaperPlan, answers: Answers) -> list[ThreePlayerResults]:
     results, named = results_in(Path(plan.results)), {file: name for name, file in FILES.items()}
     every = []
     for seed in SEEDS:
-        mine = {run: [each for each in of if each["seed"] == seed] for run, of in results.items()}
+        mine = {run: [each for each in of if each.get("seed") == seed] for run, of in results.items()}
 
         def by_name(run: str, mine: dict[str, list[dict[str, Any]]] = mine) -> dict[tuple[str, ...], dict[str, Any]]:
             return {tuple(named[file] for file in each["files"]): each for each in mine.get(run, [])}

@@ -73,29 +73,38 @@ class Run:
 class Shelf:
     """A folder with the answers of pieces. What another version of the program made, or is damaged, is not used.
 
-    folder: None stores nothing; again: nothing is read, everything is computed again.
+    folder: None stores nothing; again: nothing is read, everything is computed again; others: a folder with answers of
+    another machine or version, which are used where this one has none.
     """
 
-    def __init__(self, folder: Path | None = None, again: bool = False) -> None:
-        self.folder, self.again = folder, again
+    def __init__(self, folder: Path | None = None, again: bool = False, others: Path | None = None) -> None:
+        self.folder, self.again, self.other_runs = folder, again, others
         self.read = self.done = 0  # pieces that were there, and pieces that were not
+        self.elsewhere = 0  # of those that were there: made by another version
         self.seconds = 0.0  # that those which were there once took
         self.trouble = ""  # why nothing is kept any more
 
     def find(self, run: Run, piece: tuple[Any, ...]) -> list[Any]:
         """[the answer], or nothing."""
-        if self.folder is None or self.again:
+        if self.again:
             return []
-        try:
-            saved = json.loads(store.read_bytes(self._place(run, piece), LARGEST))
-            answer, seconds = saved["answer"], float(saved["seconds"])
-            if saved["seal"] != _seal(_head(run, piece), answer, seconds):
-                return []
-        except (ArtefactError, OSError, ValueError, KeyError, TypeError, RecursionError):
-            return []
-        self.read += 1
-        self.seconds += seconds
-        return [answer]
+        for folder in (self.folder, self.other_runs):
+            if folder is None:
+                continue
+            head = _head(run, piece)
+            try:
+                saved = json.loads(store.read_bytes(_place(folder, head), LARGEST))
+                answer, seconds = saved["answer"], float(saved["seconds"])
+                by = saved["made_by"] if folder is self.other_runs else head["made_by"]
+                if saved["seal"] != _seal({**head, "made_by": by}, answer, seconds):
+                    continue
+            except (ArtefactError, OSError, ValueError, KeyError, TypeError, RecursionError):
+                continue
+            self.read += 1
+            self.elsewhere += by != head["made_by"]
+            self.seconds += seconds
+            return [answer]
+        return []
 
     def keep(self, run: Run, piece: tuple[Any, ...], answer: Any, seconds: float) -> None:
         """Save a result. If the folder cannot be written, the run continues without saving."""
@@ -105,15 +114,14 @@ class Shelf:
         head = _head(run, piece)
         saved = {**head, "seconds": seconds, "answer": answer, "seal": _seal(head, answer, seconds)}
         try:
-            store.write_text(self._place(run, piece), json.dumps(saved) + "\n")
+            store.write_text(_place(self.folder, head), json.dumps(saved) + "\n")
         except (ArtefactError, OSError) as error:
             self.trouble = f"results of runs cannot be saved: {error}"
 
-    def _place(self, run: Run, piece: tuple[Any, ...]) -> Path:
-        assert self.folder is not None
-        head = _head(run, piece)
-        named = json.dumps([head["work"], head["arguments"]])
-        return self.folder / f"{hashlib.sha256(named.encode()).hexdigest()[:24]}.json"
+
+def _place(folder: Path, head: Mapping[str, Any]) -> Path:
+    named = json.dumps([head["work"], head["arguments"]])
+    return folder / f"{hashlib.sha256(named.encode()).hexdigest()[:24]}.json"
 
 
 def _head(run: Run, piece: tuple[Any, ...]) -> dict[str, Any]:

@@ -104,6 +104,23 @@ def squares(*numbers):
 calls = []
 
 
+def test_runs_of_another_version_are_used_if_asked_for(tmp_path, monkeypatch):
+    calls.clear()
+    runs = [Run("a", squares, [(1, 2), (3, 4)])]
+    with monkeypatch.context() as patch:
+        patch.setattr(kibitz.papers.runs, "made_by", lambda: "another version")
+        first = carry_out(runs, shelf=Shelf(tmp_path / "others"))
+    shelf = Shelf(tmp_path / "mine", others=tmp_path / "others")
+    assert carry_out([Run("a", squares, [(1, 2), (5,)])], shelf=shelf)["a"][0] == first["a"][0] and len(calls) == 3
+    assert (shelf.read, shelf.elsewhere, shelf.done) == (1, 1, 1)
+    carry_out(runs, shelf=Shelf(tmp_path / "others"))  # without being asked
+    assert len(calls) == 5
+    for path in (tmp_path / "others").iterdir():  # what is damaged is not used
+        path.write_text(path.read_text().replace('"sum": 5', '"sum": 6'))
+    shelf = Shelf(tmp_path / "new", others=tmp_path / "others")
+    assert carry_out(runs, shelf=shelf) == first and (shelf.read, shelf.elsewhere, len(calls)) == (1, 0, 6)
+
+
 def test_what_was_done_is_not_done_again(tmp_path):
     calls.clear()
     told = []
