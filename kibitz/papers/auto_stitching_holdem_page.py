@@ -22,7 +22,7 @@ from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_strategies import ALL, BASE
 from kibitz.papers.ledger import Ledger
 from kibitz.papers.runs import Answers, Run
-from kibitz.report.figures import FigurePoints, PointGroup, Sheet, Spread
+from kibitz.report.figures import Curves, FigurePanel, FigurePoints, Line, PointGroup, Sheet, Spread
 
 QUICK_STAGES = "two-player hold'em, 12 cards"
 STOPPED = f"{BASE}, stopped early"
@@ -99,6 +99,12 @@ def of_courses(r: CourseResults, folder: str) -> AutoTwoResults:
 def claims(r: AutoTwoResults) -> Iterator[Claim]:
     for name in (BASE, large.CONDITIONAL, ALL, STOPPED):
         both = r.both(name)
+        if name == STOPPED and not both:  # the control of the plan
+            mine, theirs = r.sampled[AUTO], r.sampled[STOPPED]
+            seeds = sorted(mine.keys() & theirs.keys())
+            said = "; ".join(f"{mine[seed]:.2f} against {theirs[seed]:.2f}" for seed in seeds)
+            yield Claim(f"{AUTO} is less exploitable than {name}", OURS, [None for _ in r.exact[AUTO]],
+                        detail="not measured exactly" + f"; on sampled flops {said} mbb/h" * bool(said))  # fmt: skip
         if both:
             detail = "; ".join(f"{a:.2f} against {b:.2f}" for a, b in both)
             yield Claim(f"{AUTO} is less exploitable than {name}", OURS, [Comparison(a, "<", b) for a, b in both],
@@ -113,16 +119,21 @@ def claims(r: AutoTwoResults) -> Iterator[Claim]:
 def sheet(r: AutoTwoResults) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for name in NAMES:
+        if name == ONE_ROUND and r.exact[name] == r.exact[AUTO]:
+            continue
         of, here = r.exact[name], r.sampled[name]
         seeds, some = (", ".join(f"{each[seed]:.2f}" for seed in sorted(each)) for each in (of, here))
         less = [b - a for a, b in r.both(name)]
         rows.append((name, "not measured" if not of else f"{Spread(tuple(of.values())).mean:.2f}", seeds,
                      "" if name == AUTO or not less else ", ".join(f"{x:.2f}" for x in less), some))  # fmt: skip
+    early = holdem.early_steps(large.setting_of(False, "", "cpu"))
     every = next((search["every"] for search in r.searches.values()), 1)
     return Sheet("Exploitability, milli-big-blinds per hand",
                  ("strategy", "mean", "by seed", "automatic is less by", "on sampled flops"), rows,
-                 "Mean and by seed: exact, over all boards of the unabstracted game. On sampled flops: on one of "
-                 f"{every}, as searches measure, also of seeds without an exact figure. Seeds in order.")  # fmt: skip
+                 "Mean and by seed: exact, over all boards of the unabstracted game. On sampled flops: on one in "
+                 f"{every}, of all seeds that were trained; such figures are off by several mbb/h. {STOPPED}: after "
+                 f"{early} iterations. Conditional: experts are solved to a gap per hand that comes to their part, "
+                 "instead of a gap over all hands.")  # fmt: skip
 
 
 def stopped_early(r: AutoTwoResults) -> str:
@@ -150,9 +161,10 @@ def search_sheet(r: AutoTwoResults) -> Sheet:
     return Sheet(
         "What the searches did",
         ("seed", "round", "experts tried", "predicted", "achieved", "exploitability after", "kept"), rows,
-        f"Predicted and achieved gains are on one of {some['quick']} flops, the exploitability after a round on one of "
-        f"{some['every']}: mbb/h. Trained: the long run of an expert; otherwise a pilot was better. "
-        "A pilot that is kept achieves just what it predicted, on the same flops; the exact figures are the check.",
+        "In mbb/h. A pilot is a short run of an expert. Predicted: what the pilots of all experts that were chosen "
+        "gain together. Achieved: what the kept ones gain, as trained or, if that is better, as after a pilot; a pilot "
+        f"that is kept achieves just what it predicted. Both are on one in {some['quick']} flops, the exploitability "
+        f"after a round on one in {some['every']}; the exact figures are the check.",
     )  # fmt: skip
 
 
@@ -164,10 +176,12 @@ def pilot_sheet(r: AutoTwoResults) -> Sheet:
             for name, short, long, infosets, _ in each["pilots"]:
                 gain = f"{trained[name]:.2f}" if name in trained else ""
                 rows.append((f"{seed}", f"{number}", name, f"{infosets:,}", f"{short:.2f}", f"{long:.2f}", gain))
-    heads = ("seed", "round", "expert", "infosets", "shorter", "longer", "trained")
+    effort = holdem.effort_of(large.setting_of(False, "", "cpu"))
+    heads = ("seed", "round", "expert", "infosets", f"gain after {effort.pilot} iterations",
+             f"after {4 * effort.pilot}", f"after {effort.iterations}")  # fmt: skip
     return Sheet("Experts that were tried", heads, rows,
-                 "Gains of each by itself, in mbb/h on the flops of pilots: after both short runs, and of those that "
-                 "were in a plan after the long one.")  # fmt: skip
+                 "How much each expert by itself lowers exploitability, in mbb/h, on the flops of pilots. Only experts "
+                 "that were chosen have the long run.")  # fmt: skip
 
 
 def parts_sheet(r: AutoTwoResults) -> Sheet:
@@ -175,9 +189,9 @@ def parts_sheet(r: AutoTwoResults) -> Sheet:
     for seed, search in sorted(r.searches.items()):
         rows += [(f"{seed}", name, f"{loss:.2f}", f"{100 * reach:.3g}%")
                  for each in search["rounds"][:1] for name, loss, reach in each["parts"]]  # fmt: skip
-    return Sheet("Where Base loses", ("seed", "part", "NashConv lost", "reached"), rows,
-                 "What best responses of both players win by decisions of a part, in mbb/h on the flops of pilots. "
-                 "Parts overlap.")  # fmt: skip
+    return Sheet("Where Base loses", ("seed", "part", "NashConv from this part", "hands that reach it"), rows,
+                 "What best responses of both players gain by their decisions in a part, in mbb/h on the flops of "
+                 "pilots. Parts overlap, so rows do not add up. Hands: of Base against itself.")  # fmt: skip
 
 
 def points(r: AutoTwoResults) -> FigurePoints:
@@ -189,6 +203,23 @@ def points(r: AutoTwoResults) -> FigurePoints:
                         (PointGroup("plans", both), PointGroup("experts of plans, one by one", alone)))  # fmt: skip
 
 
+def by_iterations(r: AutoTwoResults) -> Curves:
+    """What experts of the first round gain after short and long runs: a panel for each seed."""
+    effort, panels = holdem.effort_of(large.setting_of(False, "", "cpu")), []
+    steps = float(effort.pilot), 4.0 * effort.pilot, float(effort.iterations)
+    for seed, search in sorted(r.searches.items()):
+        lines = []
+        for each in search["rounds"][:1]:
+            trained = {name: gain for name, _, gain in each["moves"]}
+            for name, short, long, *_ in each["pilots"]:
+                gains = (short, long, *([trained[name]] if name in trained else []))
+                lines.append(Line(name, steps[: len(gains)], gains, (0.0,) * len(gains)))
+        if lines:
+            panels.append(FigurePanel(f"seed {seed}", tuple(lines)))
+    return Curves("iterations-holdem-two", "What experts gain, by their training", "gain in exploitability, mbb/h",
+                  tuple(panels), across="iterations", note="Each by itself, on the flops of pilots.")  # fmt: skip
+
+
 def page(plan: PaperPlan, r: AutoTwoResults, claims: Sequence[Claim]) -> Page:
     game, limit = (large.TINY, large.TINY_LIMITS[0]) if plan.quick else (large.GAME, large.LIMITS[0])
     looks = Spread(tuple(float(search["measured"]) for search in r.searches.values()))
@@ -197,11 +228,12 @@ def page(plan: PaperPlan, r: AutoTwoResults, claims: Sequence[Claim]) -> Page:
         "compared with its base and with the paper's S=N, from the same base, exactly, over all boards, as fixed in "
         f"docs/plans/auto_stitching.md. Random initialisations that were run: {len(r.exact[AUTO])}, on "
         f"{' and '.join(r.made_on) or 'no machine'}, {r.seconds / 60:.0f} minutes for searches and their measurements. "
-        f"Rounds, at most: {', '.join(str(search['steps']) for _, search in sorted(r.searches.items()))}.",
+        f"Rounds of searches: at most {', '.join(str(search['steps']) for _, search in sorted(r.searches.items()))}; "
+        f"the plan has at most {holdem.ROUNDS}.",
         departs=DEPARTS, sheets=tuple(x for x in (sheet(r), search_sheet(r), pilot_sheet(r), parts_sheet(r)) if x.rows),
         notes=(f"A search measured strategies {looks.mean:.0f} times on samples of flops.",
                *([early] if (early := stopped_early(r)) else [])),
-        pictures=(points(r),) if any(search["rounds"] for search in r.searches.values()) else (),
+        pictures=(by_iterations(r), points(r)) if any(search["rounds"] for search in r.searches.values()) else (),
         figures={"unit": "milli-big-blinds per hand",
                  "exploitability": {name: {f"{seed}": x for seed, x in sorted(of.items())}
                                     for name, of in r.exact.items()},

@@ -186,8 +186,9 @@ def convergence(r: CourseResults, names: Iterable[str]) -> Sheet:
         ("strategy", "iterations of each", "abstract gap", r.where, "exact", "change of exploitability",
          "of value", "converged", "seconds of training"), rows,
         "Abstract gap: NashConv in the abstract game, where it can be computed. Changes are over the last doubling of "
-        f"the training, {r.where}. Converged: the gap is below 1, or exploitability changed by less than "
-        f"{FLAT:g} and the value by less than {FLAT_VALUE:g} (docs/plans/large_tables.md).",
+        f"the training, {r.where}. Converged: the gap is below 1; where there is none, and on sampled "
+        f"boards, exploitability changed by less than {FLAT:g} and the value by less than {FLAT_VALUE:g} "
+        "(docs/plans/large_tables.md).",
     )  # fmt: skip
 
 

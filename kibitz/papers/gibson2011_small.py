@@ -115,6 +115,8 @@ def table(r: CourseResults) -> Sheet:
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     setting = setting_of(plan.quick, "")
     fewer = large.FEWER.get(setting.game, large.FEWEST)
+    sampled = [name for name in OTHERS if "pcs" in name]
+    finer = f"Strategies named \"{ALL} of n\" have experts of n - {fewer} buckets here."
     sizes, deck = sizes_of(setting.game, *setting.limits), rules_of(setting.game).definition
     picture = curves(r, "algorithms", "Limit hold'em with 20 cards: exploitability of Base against training",
                      (("averages", (*large.SOLVERS, large.SAMPLED)),
@@ -125,11 +127,11 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         about=f"{setting.game}, at most {setting.limits[0]:,} infosets for each computation, as fixed in "
         f"docs/plans/large_tables.md. Base is {sizes.base}. The large table "
         "(docs/stitching_large.md) has the deck of 52 cards, on sampled flops where exact figures take too long; here "
-        f"nothing is sampled but in {large.SAMPLED} and its like. {len(r.seeds(BASE))} random initialisations.",
+        f"nothing is sampled but in {' and '.join(sampled)}. {len(r.seeds(BASE))} random initialisations.",
         departs=(f"A deck of {deck.ranks * deck.suits} cards: {deck.ranks} ranks in {deck.suits} suits.",
-                 "An exploitability is compared with a margin: what both strategies changed in the last doubling of "
-                 "their training.",
-                 f"Strategies named \"{ALL} of n\" have experts of n - {fewer} buckets here."),
+                 "An exploitability is compared with a margin: the sum of what both strategies changed in the last "
+                 "doubling of their training. A smaller difference is undecided in that seed.",
+                 *([finer] if any(name in large.FINER for name, _ in r.points) else [])),
         limits="Limits", sheets=tuple(sheet for sheet in sheets if sheet.rows),
         pictures=(picture,) if picture.panels else (),
         figures={"unit": "milli-big-blinds per hand", "points": [each for of in r.points.values() for each in of],

@@ -172,7 +172,7 @@ def sizes(r: ThreePlayerResults) -> Sheet:
     return Sheet(
         "Training",
         ("what", "buckets", "infosets", "bytes", "iterations", "decisions for each infoset", "seconds"), rows,
-        f"{rate / 1e6:.1f} million decisions per second on all cores. Bytes: for regrets and average strategies.",
+        f"{rate / 1e6:.1f} million decisions per second. Bytes: for regrets and average strategies.",
     )  # fmt: skip
 
 

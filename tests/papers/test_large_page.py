@@ -129,7 +129,7 @@ def test_the_explanation(tmp_path):
     assert held[f"equilibria of one abstraction differ by more than {ALL} and {BASE} do"] == "fails"
     assert held[f"more training makes {BASE} more exploitable"] == "holds"
     titles = [sheet.title for sheet in report.sheets]
-    assert titles[:4] == ["Causes", "Experts", "How often Base comes to a flop", "Equilibria of Base"]
+    assert titles[:4] == ["Causes", "Experts", "How often Base comes to a flop", "Base by random initialisation"]
     assert json.dumps(report.data())
     few = why.EXPERIMENT.recompute(made(tmp_path, heights, seeds=(0,), matches=False))
     assert few.figures["causes"][0]["verdict"].startswith("likely: in 1 of 3")
