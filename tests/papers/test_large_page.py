@@ -132,7 +132,7 @@ def test_the_explanation(tmp_path):
     assert titles[:4] == ["Causes", "Experts", "How often Base comes to a flop", "Base by random initialisation"]
     assert json.dumps(report.data())
     few = why.EXPERIMENT.recompute(made(tmp_path, heights, seeds=(0,), matches=False))
-    assert few.figures["causes"][0]["verdict"].startswith("likely: in 1 of 3")
+    assert few.figures["causes"][0]["verdict"].startswith("undecided: measured in 1 of 3")
     (tmp_path / "some.json").write_text("[]")
     with pytest.raises(ArtefactError, match="two-all-0"):
         why.gather(plan, {})
