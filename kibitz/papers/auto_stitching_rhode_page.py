@@ -93,16 +93,19 @@ def runs(plan: PaperPlan) -> list[Run]:
     singles = [(name, source, iterations, FIRST_SEED) for source in reversed(ladder)]
     pieces = [(name, base, plan.quick, FIRST_SEED + seed) for base in reversed(bases) for seed in plan.seeds]
     losing = bases[0] if plan.quick else why.SIZE
-    causes = [(name, losing, plan.quick, FIRST_SEED + seed) for seed in plan.seeds[: why.SEEDS]]
+    causes = [(name, losing, plan.quick, FIRST_SEED + seed, change) for change in why.CHANGES
+              for seed in plan.seeds[: why.SEEDS]]  # fmt: skip
     return [Run(SIZES, rhode.one_size, pieces, "cores"), Run(SINGLES, rhode.single, singles, "cores"),
-            Run(WHY, why.one_seed, causes, "cores")]  # fmt: skip
+            Run(WHY, why.one_change, causes, "cores")]  # fmt: skip
 
 
 def gather(plan: PaperPlan, answers: Answers) -> RhodeResults:
     _, bases, ladder = of_plan(plan)
     count, every = plan.starts, answers[SIZES]
     seeds = {base: every[k * count : (k + 1) * count] for k, base in enumerate(reversed(bases))}
-    return RhodeResults(answers[SINGLES], tuple(reversed(ladder)), bases, seeds, answers[WHY])
+    few, changed = min(count, why.SEEDS), answers[WHY]
+    causes = [dict(zip(why.CHANGES, changed[seed::few], strict=True)) for seed in range(few)]
+    return RhodeResults(answers[SINGLES], tuple(reversed(ladder)), bases, seeds, causes)
 
 
 def claims(r: RhodeResults) -> Iterator[Claim]:

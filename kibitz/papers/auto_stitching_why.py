@@ -9,8 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -27,15 +25,15 @@ from kibitz.stitch.auto.plan import pilots_of
 
 SIZE = "percentile(6)"  # where the search loses
 AGAINST = rhode.ROUNDS
-WAS, ROUNDS, PARTS, PAIRS, GROWTH, CHOICE = "as it was", "rounds", "parts", "pairs", "growth", "choice"
-CHANGES = (GROWTH, CHOICE, ROUNDS, PAIRS, PARTS)
+WAS, ROUNDS, PAIRS, GROWTH, CHOICE = "as it was", "rounds", "pairs", "growth", "choice"
+CHANGES = (GROWTH, CHOICE, ROUNDS, PAIRS)
 ABOUT = {
     WAS: "version 1 of the search", ROUNDS: "at most 5 rounds instead of 2",
-    PARTS: "14 parts instead of 8, four lists each instead of two", PAIRS: "all pilots in the programme instead of 6",
+    PAIRS: "all pilots in the programme instead of 6",
     GROWTH: "the plan is grown (version 2)", CHOICE: "the experts by hand are the first plan",
 }  # fmt: skip
 SEEDS = 3
-MORE_ROUNDS, MORE_PARTS, MORE_LISTS, EVERY_PAIR = 5, 14, 4, 1000
+MORE_ROUNDS, EVERY_PAIR = 5, 1000
 shared_judge = shared(lambda name: ExactJudge(rhode.shared_form(name)))
 
 
@@ -48,17 +46,8 @@ def solved_base(name: str, source: str, iterations: int, seed: int) -> NDArray[n
 shared_base = shared(solved_base)
 
 
-def one_seed(name: str, source: str, quick: bool, seed: int) -> dict[str, Any]:
-    """All changes of one seed. Pilots that several of them need are solved once: their answers are kept meanwhile."""
-    with TemporaryDirectory(prefix="kibitz-") as folder:
-        return {change: one_change(name, source, quick, seed, change, folder) for change in CHANGES}
-
-
-def one_change(name: str, source: str, quick: bool, seed: int, change: str, folder: str) -> dict[str, Any]:
-    """A search with one change, against the experts by hand of the same seed; in chips.
-
-    folder: where answers of solvers are kept, which changes of one seed share.
-    """
+def one_change(name: str, source: str, quick: bool, seed: int, change: str) -> dict[str, Any]:
+    """A search with one change, against the experts by hand of the same seed; in chips."""
     iterations, cuts = rhode.ITERATIONS, rhode.CUTS
     ladder: tuple[str, ...] = rhode.LADDER
     if quick:
@@ -68,12 +57,9 @@ def one_change(name: str, source: str, quick: bool, seed: int, change: str, fold
     effort = Effort(insides=ladder, seats=("all",), solver=rhode.SOLVER, iterations=iterations["expert"],
                     pilot=iterations["pilot"], cuts=cuts, grow=change == GROWTH)  # fmt: skip
     limits = Limits(infosets=setting.base_rows, rounds=MORE_ROUNDS if change == ROUNDS else rhode.LINES)
-    if change == PARTS:
-        effort = replace(effort, cuts=MORE_PARTS)
-        setting = BucketSetting(rhode.shared_form(name), source, rhode.SOLVER, finest=MORE_LISTS)
     if change == PAIRS:
         effort = replace(effort, paired=EVERY_PAIR)
-    search = StitchSearch(setting, limits, effort, judge, seed, Path(folder) / f"{seed}")
+    search = StitchSearch(setting, limits, effort, judge, seed)
     moves = [rhode.hand_made(setting, part, ladder, limits) for part in rhode.BY_HAND[AGAINST]]
     kept = [move for move in moves if move is not None]
     runs = search.solve(kept, base, [effort.iterations])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -105,7 +106,7 @@ def change_of(loss: float, plan: int, losses: tuple[float, ...] = ()) -> dict:
 
 def why_seed(growth: float = 0.9, pairs: float = 1.2) -> dict:
     return {why.GROWTH: change_of(growth, 7), why.CHOICE: change_of(0.8, 7), why.PAIRS: change_of(pairs, 3),
-            why.ROUNDS: change_of(0.9, 2, (1.5, 1.3, 0.9)), why.PARTS: change_of(1.1, 2)}  # fmt: skip
+            why.ROUNDS: change_of(0.9, 2, (1.5, 1.3, 0.9))}  # fmt: skip
 
 
 def test_a_cause_is_what_decides_all_seeds():
@@ -114,7 +115,7 @@ def test_a_cause_is_what_decides_all_seeds():
     assert table[why.WAS][2:7] == ("1.300 ± 0.000", "1.000 ± 0.000", "0 of 3", "2.0 ± 0.0", "4.0 ± 0.0")
     verdicts = {name: row[-1] for name, row in table.items()}
     assert verdicts == {why.WAS: "", why.ROUNDS: "a cause", why.CHOICE: "a cause", why.GROWTH: "undecided",
-                        why.PAIRS: "undecided", why.PARTS: "no cause"}  # fmt: skip
+                        why.PAIRS: "undecided"}  # fmt: skip
     (text,) = why_page.notes(seeds)
     assert "in 3 of 3 seeds" in text and "gain 0.700 ± 0.000 chips" in text and "for 2.0 ± 0.0 different parts" in text
     rows = dict(why_page.expert_sheet(seeds).rows)
@@ -124,6 +125,15 @@ def test_a_cause_is_what_decides_all_seeds():
     few = {row[0]: row for row in why_page.change_sheet(some).rows}
     assert few[why.PAIRS][4] == "0 of 1" and few[why.GROWTH][4] == "2 of 2"
     assert {row[-1] for name, row in few.items() if name != why.WAS} == {"too few seeds"}
+
+
+def test_changes_are_put_together_by_seed():
+    plan = replace(rhode_page.PART.plan, starts=4)
+    answers = {run.name: [piece[3:] for piece in run.pieces] for run in rhode_page.runs(plan)}
+    r = rhode_page.gather(plan, answers)
+    assert len(r.why) == why.SEEDS
+    for seed, each in enumerate(r.why):
+        assert each == {change: (runs.FIRST_SEED + seed, change) for change in why.CHANGES}
 
 
 def test_a_search_ends_once_it_loses_less():
@@ -140,8 +150,8 @@ def test_a_search_ends_once_it_loses_less():
 
 @pytest.mark.slow
 def test_the_changes_of_a_quick_run():
-    answer = why.one_seed(rhode.SMALL_GAME, rhode.QUICK_BASES[0], True, runs.FIRST_SEED)
-    assert set(answer) == set(why.CHANGES)
+    answer = {change: why.one_change(rhode.SMALL_GAME, rhode.QUICK_BASES[0], True, runs.FIRST_SEED, change)
+              for change in why.CHANGES}  # fmt: skip
     for each in answer.values():
         assert each["automatic"] < each["base"] and each["by_hand"] < each["base"]
         assert each["losses"][-1] == pytest.approx(each["automatic"])
