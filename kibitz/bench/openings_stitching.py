@@ -133,7 +133,7 @@ STITCHING: dict[str, Opening] = {
         (3, 1, 2),
         "Three strategies of Table 2 of Gibson & Szafron (2011) are compared with a deck of 20 cards, where every "
         "figure is exact, from six random initialisations. Static experts with S=N win from Base and are less "
-        "exploitable in all of them; Dynamic wins from Base too, but is more exploitable in all of them. Both claims "
+        "exploitable in all of them; Dynamic wins from Base too, but is more exploitable in all of them: both claims "
         "about exploitability are undecided by the rule of the plan, because the strategies still changed.",
         "limit hold'em, 20 cards",
         (

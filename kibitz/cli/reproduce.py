@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from kibitz.report.figures import Sheet
 
 BY_STAGES = (*(("gibson2011", table) for table in ("2", "why", "champions", "small")), ("waugh2009", "3"))
-STAGED_PARTS = ("holdem-two",)  # whose page is made from results of stages
+STAGED_PARTS = ("holdem-two", "holdem-three")  # whose pages can be made from results of stages
 EXPERIMENTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
 PART_HELP = (
     f"sandholm: {EXPERIMENTS}; auto-stitching: two-players, three-players, rhode-island. Default: all of these. Also "
-    "auto-stitching holdem-two: limit hold'em, from --results, or --quick; and holdem-three, in half an hour."
+    "auto-stitching holdem-two: limit hold'em, from --results, or --quick; and holdem-three, also in half an hour."
 )
 ITERATIONS_HELP = (
     "Iterations for every game. Default: three players, 1000; le2021, 100,000 of MCCFR; limit hold'em, 8,000 sampled "
@@ -117,7 +117,7 @@ def reproduce(
         raise SpecError("--seconds and --device are for a stage: give --stage too")
     if results is not None and (name, table) not in BY_STAGES and part not in STAGED_PARTS:
         raise SpecError("--results is for limit hold'em: give gibson2011 --table 2, why, champions or small; waugh2009 "
-                        "--table 3; or auto-stitching --experiment holdem-two")  # fmt: skip
+                        "--table 3; or auto-stitching --experiment holdem-two or holdem-three")  # fmt: skip
     three = players == 3
     if three and (name, table) != ("gibson2011", "2"):
         raise SpecError("--players 3 is for gibson2011 --table 2; table 1 has both")

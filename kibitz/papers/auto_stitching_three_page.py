@@ -1,19 +1,23 @@
 """`kibitz reproduce auto-stitching --experiment holdem-three`: automatic stitching of three-player limit hold'em.
 
-The plan is docs/plans/auto_stitching.md, which was committed before the runs; they are in `auto_stitching_three`.
+The plan is docs/plans/auto_stitching.md, which was committed before the runs; they are in `auto_stitching_three`. With
+--results the page is of the paper's size, from the ledgers of the stages auto-three-0 to auto-three-2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from kibitz.core.errors import ArtefactError
 from kibitz.papers import auto_stitching_three as three
 from kibitz.papers.auto_stitching_three import ALL, AUTO, BASE, EACH, LONGER
 from kibitz.papers.claims import OURS, RUN, START, Claim, Comparison, measured
 from kibitz.papers.course_results import over_seeds
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.ledger import results_in
 from kibitz.papers.runs import Answers, Run
 from kibitz.poker.blueprints.rows import PARTS
 from kibitz.report.figures import FigurePoints, PointGroup, Sheet, Spread
@@ -24,6 +28,13 @@ TIMES, LATER = 8, ", eight times as long"  # the second length of training, and 
 LONG_SEEDS = 2
 NAMES = (BASE, ALL, EACH, AUTO, LONGER)
 LIMITS = "Limits of the comparison"
+SMALL = (
+    "This is a small size: 24 cards and at most two raises a round. The stages auto-three-0 to auto-three-2 have the "
+    "paper's size, and need a GPU.",
+    "Training was short: see the second table for more of it, and the decisions for each infoset below.",
+    "Training is counted in iterations. An iteration of an expert is quick where its part is seldom reached, so equal "
+    "iterations are not equal seconds; the table of training has the decisions for each infoset.",
+)
 PLAN = PaperPlan(starts=3)
 QUICK = PaperPlan(starts=1, quick=True)
 
@@ -61,6 +72,8 @@ def longer_setting(plan: PaperPlan, seed: int) -> three.AutoThreeSetting:
 
 def runs(plan: PaperPlan) -> list[Run]:
     """Those of all seeds, step by step; with the longer training one seed after another."""
+    if plan.results:
+        return []  # stages are run by `kibitz.papers.stages`
     by_seed = [three.runs_of(three.small_setting(plan.quick, plan.folder, seed)) for seed in plan.seeds]
     first = [Run(same[0].name, same[0].work, [piece for run in same for piece in run.pieces])
              for same in zip(*by_seed, strict=True)]  # fmt: skip
@@ -71,10 +84,13 @@ def runs(plan: PaperPlan) -> list[Run]:
 
 def gather(plan: PaperPlan, answers: Answers) -> tuple[list[SeedResults], list[SeedResults]]:
     """(with the training of the plan, with eight times as much)"""
+    if plan.results:
+        answers = results_in(Path(plan.results))
+
     def results(setting: three.AutoThreeSetting, later: bool) -> SeedResults:
         def of(*kinds: str) -> list[dict[str, Any]]:
             return [each for run, every in answers.items() if run.startswith(kinds) and (LATER in run) == later
-                    for each in every if each["seed"] == setting.seed]  # fmt: skip
+                    for each in every if each.get("seed") == setting.seed]  # fmt: skip
 
         whole = {each["name"]: each for each in of(three.TRAINED, three.JOINED, three.SEARCHED, three.AGAIN)}
         return SeedResults(
@@ -82,6 +98,14 @@ def gather(plan: PaperPlan, answers: Answers) -> tuple[list[SeedResults], list[S
             {tuple(each["names"]): each for each in of(three.COPIES)},
         )  # fmt: skip
 
+    if plan.results:
+        whole = [three.large_setting(plan.quick, "", "gpu", seed) for seed in three.SEEDS]
+        last = len(three.runs_of(whole[0])[-1].pieces)  # a stage that is complete has all of its last step
+        done = answers.get(f"{three.COPIES} with {EACH}", [])
+        large = [setting for setting in whole if sum(each["seed"] == setting.seed for each in done) == last]
+        if not large:
+            raise ArtefactError(f"{plan.results} has no complete results of this: run the stage auto-three-0 first")
+        return [results(setting, False) for setting in large], []
     first = [results(three.small_setting(plan.quick, plan.folder, seed), False) for seed in plan.seeds]
     return first, [results(longer_setting(plan, seed), True) for seed in plan.seeds[:LONG_SEEDS]]
 
@@ -179,21 +203,26 @@ def searches(r: list[SeedResults]) -> Sheet:
         for k, done in enumerate(each.search["search"]["rounds"]):
             tried = len(done["plan"]["tried"])
             names = [_short(name) for name in done["kept"]]
-            rows.append((f"{each.setting.seed}", f"{each.setting.length:,}", f"{tried}", "; ".join(names) or "nothing",
+            rows.append((f"{each.setting.seed}", _training(each.setting), f"{tried}", "; ".join(names) or "nothing",
                          "; ".join(map(_short, done["taken_back"])) or "nothing",
                          f"{each.search['predicted']:.1f}" if not k else "",
                          f"{each.search['unit'] * done['achieved']:.1f}", f"{each.search['seconds']:.0f}"))  # fmt: skip
         if not each.search["search"]["rounds"]:
-            rows.append((f"{each.setting.seed}", f"{each.setting.length:,}", "", "no expert was predicted to gain",
+            rows.append((f"{each.setting.seed}", _training(each.setting), "", "no expert was predicted to gain",
                          "", "", "", f"{each.search['seconds']:.0f}"))  # fmt: skip
     share = r[0].search["pilots"] / r[0].search["training"]
     return Sheet(
         "What the searches did",
-        ("seed", "iterations", "experts tried", "kept", "taken back", "predicted", "achieved while choosing",
+        ("seed", "training", "experts tried", "kept", "taken back", "predicted", "achieved while choosing",
          "seconds"), rows,
         f"All experts are for S=N. The responder and the short runs had {share:.0%} of the training. Seconds: of the "
         "whole search with its matches.",
     )  # fmt: skip
+
+
+def _training(setting: three.AutoThreeSetting) -> str:
+    """Of a strategy, in words."""
+    return f"{setting.length / 1000:g} s" if setting.timed else f"{setting.length:,} iterations"
 
 
 def _short(name: str) -> str:
@@ -247,20 +276,17 @@ def page(plan: PaperPlan, both: tuple[list[SeedResults], list[SeedResults]], cla
         "a trained responder shows where the base loses, short runs of experts are extrapolated, and matches judge. It "
         "is compared with the recipe of Gibson & Szafron (2011): parts f, rf, rrf and rcf in the finest buckets that "
         f"fit. The game is {setting.game}, with at most {setting.limit:,} infosets for each computation and "
-        f"{setting.length:,} iterations of training for each strategy, from the same base. "
-        f"{plan.starts} random initialisations, as fixed in docs/plans/auto_stitching.md.",
+        f"{_training(setting)} of training for each strategy, from the same base. Random initialisations: {len(r)}, as "
+        "fixed in docs/plans/auto_stitching.md.",
         departs=(
-            "This is a small size: 24 cards and at most two raises a round. The stages auto-three-0 to auto-three-2 "
-            "have the paper's size, and need a GPU.",
+            *(() if setting.timed else SMALL),
             f"'{AUTO}' counts the training of its responder and its short runs, a third of the whole; '{LONGER}' gives "
             "the same experts all of the training. Matches of the search are counted in neither.",
-            "Training was short: see the second table for more of it, and the decisions for each infoset below.",
-            "Training is counted in iterations. An iteration of an expert is quick where its part is seldom reached, "
-            "so equal iterations are not equal seconds; the table of training has the decisions for each infoset.",
             "Experts are for S=N, in one round. All figures are winnings in matches: exploitability of three players "
             "is not known here.",
         ),
-        limits=LIMITS, sheets=(table(r), longer_table(later), searches([*r, *later]), sizes(r), losses(r)),
+        limits=LIMITS,
+        sheets=(table(r), *([longer_table(later)] if later else []), searches([*r, *later]), sizes(r), losses(r)),
         pictures=(points([*r, *later]),), notes=(why(r),),
         figures={
             "unit": "milli-big-blinds per hand",

@@ -55,7 +55,7 @@ GROUPS = ((BASE, DYNAMIC, OLD, ALL, EACH), (NEW,), (PAIRS,))
 FIRST_TABLES = tuple(each for each in PAPERS_TABLES if NEW not in each)
 BOUND, RESPONDER_SECONDS, LOCAL_DEALS = "three: bounds", 60.0, 2_000
 CLAIMS = 8  # about this table, which are judged together
-OVERHEAD, TABLE_SECONDS = 12.0, 9.0  # on one H200: of a training; of a table of three on its 16 cores
+OVERHEAD, TABLE_SECONDS = 12.0, 2.0  # on one H200: of a training; of a table of three on its 16 cores
 
 
 def setting_of(quick: bool, work: str, device: str, seed: int = 0) -> ThreePlayerSetting:

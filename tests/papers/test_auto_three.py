@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from bucketed import THREE_PLAYERS
 
+from kibitz.core.errors import ArtefactError
 from kibitz.papers import PaperPlan, ledger, stages
 from kibitz.papers import auto_stitching_three as three
 from kibitz.papers import auto_stitching_three_page as paper
@@ -56,6 +57,11 @@ def test_a_stage_from_end_to_end(tiny):
         rows = layout_of(three.played(name, setting)).rows
         assert [[part, inside] for part, inside in zip(rows.parts, rows.buckets[1:], strict=True)] == search["moves"]
     assert json.dumps(entries)
+    report = paper.PART.recompute(replace(paper.QUICK, results=str(out)))
+    assert len(report.claims) == paper.CLAIMS and "0.3 s of training" in report.about
+    assert not any("eight times" in sheet.title for sheet in report.sheets) and json.dumps(report.data())
+    with pytest.raises(ArtefactError, match="auto-three-0"):
+        paper.PART.recompute(replace(paper.QUICK, results=str(tiny)))
 
 
 def test_a_page_from_end_to_end(tiny):
