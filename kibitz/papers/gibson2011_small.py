@@ -36,9 +36,9 @@ OTHERS = (*large.SOLVERS, *large.LASTS, large.SAMPLED)
 QUICK = (BASE, ALL, large.CONDITIONAL)
 
 
-def setting_of(quick: bool, folder: str) -> CourseSetting:
+def setting_of(quick: bool, folder: str, device: str = "cpu") -> CourseSetting:
     game, limits = (large.TINY, large.TINY_LIMITS) if quick else (large.SMALL, large.SMALL_LIMITS)
-    return CourseSetting(large.PAPER, game, limits, 1.0, 1, 0, folder, "cpu")
+    return CourseSetting(large.PAPER, game, limits, 1.0, 1, 0, folder, device)
 
 
 def strategy(name: str, seed: int, *fields: Any) -> dict[str, Any]:
@@ -66,11 +66,11 @@ def runs(plan: PaperPlan) -> list[Run]:
     return _runs(setting_of(plan.quick, str(Path(plan.folder) / "work")), plan.seeds, [plan.seed])
 
 
-def stages(quick: bool, work: str) -> Iterator[Stage]:
-    """On CPUs, so they take nothing of a GPU's time."""
-    setting = setting_of(quick, str(Path(work) / "small"))
+def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
+    """For the cores beside a GPU, or for a GPU."""
+    setting = setting_of(quick, str(Path(work) / "small"), device)
     for seed in SEEDS:
-        yield Stage(f"small-{seed}", "a deck of 20 cards, on CPUs: all strategies of two players, exactly",
+        yield Stage(f"small-{seed}", "a deck of 20 cards: all strategies of two players, exactly",
                     tuple(_runs(setting, [seed], [])[:1]))  # fmt: skip
     yield Stage("small-ways", "the same deck: Base by other algorithms", tuple(_runs(setting, [], [0])[1:]))
 

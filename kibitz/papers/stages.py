@@ -37,7 +37,7 @@ RESULTS = "docs/large"  # of sessions so far
 def all_stages(quick: bool, work: str, device: str) -> dict[str, Stage]:
     """By name, in the order of the plan."""
     every = [*gibson2011_large.stages(gibson2011_large.setting_of(quick, work, device)), *gibson2011_avoided.stages(),
-             *gibson2011_small.stages(quick, work),
+             *gibson2011_small.stages(quick, work, device),
              *gibson2011_three_large.stages(quick, work, device),
              *waugh2009_large.stages(waugh2009_large.setting_of(quick, work, device)),
              *champions.stages(champions.setting_of(quick, work, device)), *champions_phases.stages(quick),

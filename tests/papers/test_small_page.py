@@ -52,7 +52,7 @@ def test_the_page_judges_every_claim():
 
 def test_a_page_of_stages_is_that_of_one_command(tmp_path):
     plan = small.EXPERIMENT.plan
-    for stage in small.stages(False, "work"):
+    for stage in small.stages(False, "work", "cpu"):
         kept = Ledger(tmp_path / f"{stage.name}.json")
         for run, piece, _ in stage.steps():
             kept.keep(run, piece, answers_of(*piece[:2]), 1.0)
