@@ -110,6 +110,8 @@ def reproduce(
         raise SpecError("toepen is not a paper but a benchmark: kibitz bench --only toepen-full")
     if name not in (*PAPERS, "all"):
         raise SpecError(f"unknown paper {name!r}: choose {', '.join(PAPERS)} or all")
+    if runs is not None and (stage is not None or results is not None or rerun):
+        raise SpecError("--runs does not go with --stage, --results or --rerun: leave one of them out")
     if stage is not None:
         _run_stage(stage, out or Path("runs/papers/stages"), results, device, seconds, quick)
         return
@@ -166,8 +168,8 @@ def reproduce(
             raise ArtefactError(f"--out {place} exists and is not a directory; choose another path")
         check_file(place / "report.md", "--out", (".md",))
     check_file(markdown, "--markdown", (".md",))
-    if runs is not None and not runs.is_dir():
-        raise ArtefactError(f"--runs {runs} is not a directory: give the folder `runs` of another --out")
+    if runs is not None and not any(runs.glob("*.json")):
+        raise ArtefactError(f"--runs {runs} is not a folder of runs: give the folder `runs` of another --out")
     outcomes, written = [], []
     shelves = {each: Shelf(place / "runs", rerun, runs) for each, place in places.items()}
     with Watch(not json) as watch:
@@ -190,6 +192,8 @@ def reproduce(
     for each, shelf in shelves.items():
         if shelf.trouble:
             note(f"{each}: {shelf.trouble}")
+        if runs is not None and not shelf.elsewhere:
+            note(f"{each}: no run in {runs} fits. Options must be the same; limit hold'em also needs the same --out")
     if json:
         print_json({**as_data(outcomes), "files": [str(path) for path in written]})
     else:
@@ -223,7 +227,7 @@ def _print(outcomes: list[PaperReport], table: str | None, written: list[Path]) 
         spread = outcome.unit + "s" * (outcome.plan.starts != 1)
         out.print(f"{outcome.plan.starts} {spread}, {duration(outcome.seconds)}\n", markup=False)
         for sheet in outcome.sheets:
-            if table is None or str(sheet.table) == table:
+            if table is None or not table.isdecimal() or str(sheet.table) == table:
                 _print_sheet(out, sheet)
         papers = [claim for claim in outcome.claims if claim.of_the_paper] or list(outcome.claims)
         _print_claims(out, papers)

@@ -20,6 +20,7 @@ from kibitz.papers.claims import OURS, START, Claim, Comparison
 from kibitz.papers.course_results import CourseResults, results_of
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_strategies import ALL, BASE
+from kibitz.papers.holdem_course import CourseSetting
 from kibitz.papers.ledger import Ledger
 from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import Curves, FigurePanel, FigurePoints, Line, PointGroup, Sheet, Spread
@@ -39,6 +40,7 @@ DEPARTS = (
 class AutoTwoResults:
     """Figures of all seeds that were run, in thousandths of a big blind a hand."""
 
+    setting: CourseSetting
     exact: dict[str, dict[int, float]]  # by strategy and seed: exploitability over all boards
     sampled: dict[str, dict[int, float]]  # the same on the flops that searches use
     searches: dict[int, dict[str, Any]]  # by seed: the longest whose result was measured
@@ -61,16 +63,16 @@ def gather(plan: PaperPlan, answers: Answers) -> AutoTwoResults:
         if not plan.results:
             raise ArtefactError("the page of two-player hold'em is made from results of stages: give --results "
                                 "docs/large, or --quick for a deck of 12 cards")  # fmt: skip
-        return of_courses(results_of(Path(plan.results)), plan.results)
+        return of_courses(results_of(Path(plan.results)), plan.results, large.setting_of(False, "", "cpu"))
     with tempfile.TemporaryDirectory(prefix="kibitz-") as folder:
         for seed, entries in zip(plan.seeds, answers[QUICK_STAGES], strict=True):
             ledger = Ledger(Path(folder) / f"{seed}.json")
             ledger.entries = entries
             ledger.write()
-        return of_courses(results_of(Path(folder)), folder)
+        return of_courses(results_of(Path(folder)), folder, large.setting_of(True, "", "cpu"))
 
 
-def of_courses(r: CourseResults, folder: str) -> AutoTwoResults:
+def of_courses(r: CourseResults, folder: str, setting: CourseSetting) -> AutoTwoResults:
     by_rounds = sorted(r.others.get(CHOSEN, []), key=lambda each: int(each["steps"]))
     chosen = {each["seed"]: each for each in by_rounds}  # of the longest search
     if not chosen:
@@ -84,16 +86,15 @@ def of_courses(r: CourseResults, folder: str) -> AutoTwoResults:
         exact[name] = {seed: r.exploitability(name, seed) for seed in r.seeds(name)}
     searches = {each["seed"]: each for each in r.others.get(SEARCH, [])
                 if each["seed"] in chosen and each["steps"] == chosen[each["seed"]]["steps"]}  # fmt: skip
-    sampled: dict[str, dict[int, float]] = {name: {} for name in NAMES} | {
-        name: {seed: float(r.points[of, seed][-1]["exploitability"]) for of, seed in r.points if of == name}
-        for name in (BASE, ALL, large.CONDITIONAL)}  # fmt: skip
+    sampled: dict[str, dict[int, float]] = {name: {} for name in NAMES}
+    looked = {name: (name, large.points(setting, name)[-1]) for name in (BASE, ALL, large.CONDITIONAL)}
+    for name, (of, steps) in {**looked, STOPPED: (BASE, holdem.early_steps(setting))}.items():
+        sampled[name] = {seed: float(each["exploitability"]) for (mine, seed), points in r.points.items() if mine == of
+                         for each in points if each["steps"] == steps}  # fmt: skip
     sampled[AUTO] = {seed: float(search["sampled"][1]) for seed, search in searches.items()}
-    for (name, seed), points in r.points.items():
-        if name == BASE and len(points) > 1:
-            sampled[STOPPED][seed] = float(points[0]["exploitability"])
     mine = [each for run in (PLANNED, SEARCH, CHOSEN, EARLY) for each in r.others.get(run, [])]
     made_on = tuple(sorted({each["by"].get("device", "") for each in mine}))
-    return AutoTwoResults(exact, sampled, searches, made_on, sum(each["step_seconds"] for each in mine))
+    return AutoTwoResults(setting, exact, sampled, searches, made_on, sum(each["step_seconds"] for each in mine))
 
 
 def claims(r: AutoTwoResults) -> Iterator[Claim]:
@@ -126,12 +127,12 @@ def sheet(r: AutoTwoResults) -> Sheet:
         less = [b - a for a, b in r.both(name)]
         rows.append((name, "not measured" if not of else f"{Spread(tuple(of.values())).mean:.2f}", seeds,
                      "" if name == AUTO or not less else ", ".join(f"{x:.2f}" for x in less), some))  # fmt: skip
-    early = holdem.early_steps(large.setting_of(False, "", "cpu"))
+    early = holdem.early_steps(r.setting)
     every = next((search["every"] for search in r.searches.values()), 1)
     return Sheet("Exploitability, milli-big-blinds per hand",
                  ("strategy", "mean", "by seed", "automatic is less by", "on sampled flops"), rows,
                  "Mean and by seed: exact, over all boards of the unabstracted game. On sampled flops: on one in "
-                 f"{every}, of all seeds that were trained; such figures are off by several mbb/h. {STOPPED}: after "
+                 f"{every}, of all seeds that were trained; these are not exact. {STOPPED}: after "
                  f"{early} iterations. Conditional: experts are solved to a gap per hand that comes to their part, "
                  "instead of a gap over all hands.")  # fmt: skip
 
@@ -176,7 +177,7 @@ def pilot_sheet(r: AutoTwoResults) -> Sheet:
             for name, short, long, infosets, _ in each["pilots"]:
                 gain = f"{trained[name]:.2f}" if name in trained else ""
                 rows.append((f"{seed}", f"{number}", name, f"{infosets:,}", f"{short:.2f}", f"{long:.2f}", gain))
-    effort = holdem.effort_of(large.setting_of(False, "", "cpu"))
+    effort = holdem.effort_of(r.setting)
     heads = ("seed", "round", "expert", "infosets", f"gain after {effort.pilot} iterations",
              f"after {4 * effort.pilot}", f"after {effort.iterations}")  # fmt: skip
     return Sheet("Experts that were tried", heads, rows,
@@ -205,7 +206,7 @@ def points(r: AutoTwoResults) -> FigurePoints:
 
 def by_iterations(r: AutoTwoResults) -> Curves:
     """What experts of the first round gain after short and long runs: a panel for each seed."""
-    effort, panels = holdem.effort_of(large.setting_of(False, "", "cpu")), []
+    effort, panels = holdem.effort_of(r.setting), []
     steps = float(effort.pilot), 4.0 * effort.pilot, float(effort.iterations)
     for seed, search in sorted(r.searches.items()):
         lines = []

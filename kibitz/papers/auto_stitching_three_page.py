@@ -100,14 +100,22 @@ def gather(plan: PaperPlan, answers: Answers) -> tuple[list[SeedResults], list[S
 
     if plan.results:
         whole = [three.large_setting(plan.quick, "", "gpu", seed) for seed in three.SEEDS]
-        last = len(three.runs_of(whole[0])[-1].pieces)  # a stage that is complete has all of its last step
-        done = answers.get(f"{three.COPIES} with {EACH}", [])
-        large = [setting for setting in whole if sum(each["seed"] == setting.seed for each in done) == last]
+        large = [setting for setting in whole if _complete(setting, answers)]
         if not large:
             raise ArtefactError(f"{plan.results} has no complete results of this: run the stage auto-three-0 first")
         return [results(setting, False) for setting in large], []
     first = [results(three.small_setting(plan.quick, plan.folder, seed), False) for seed in plan.seeds]
     return first, [results(longer_setting(plan, seed), True) for seed in plan.seeds[:LONG_SEEDS]]
+
+
+def _complete(setting: three.AutoThreeSetting, answers: Answers) -> bool:
+    """Whether all steps of a stage have answers."""
+    for run in three.runs_of(setting):
+        mine = [each for each in answers.get(run.name, []) if each.get("seed") == setting.seed]
+        names = {tuple(each["names"]) for each in mine} if run.work is three.won else mine
+        if len(names) < len(run.pieces):
+            return False
+    return True
 
 
 def of_seed(r: SeedResults) -> Iterator[Claim]:
@@ -291,7 +299,7 @@ def page(plan: PaperPlan, both: tuple[list[SeedResults], list[SeedResults]], cla
         figures={
             "unit": "milli-big-blinds per hand",
             "seeds": [{"seed": each.setting.seed, "strategies": each.strategies, "experts": each.experts,
-                       "iterations": each.setting.length, "tables": list(each.tables.values()),
+                       "training": _training(each.setting), "tables": list(each.tables.values()),
                        "copies": list(each.copies.values())} for each in (*r, *later)],
         },
     )  # fmt: skip

@@ -105,13 +105,12 @@ class CourseResults:
 
 
 def keyed_points(every: Iterable[dict[str, Any]]) -> dict[tuple[str, int], list[dict[str, Any]]]:
-    """By strategy and seed, in the order of their training."""
-    points: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    """By strategy and seed, in the order of their training. What was measured twice, such as on two machines, counts
+    once: a change over the last doubling is between two lengths of training."""
+    points: dict[tuple[str, int], dict[int, dict[str, Any]]] = {}
     for each in every:
-        points.setdefault((each["name"], each["seed"]), []).append(each)
-    for of in points.values():
-        of.sort(key=lambda each: int(each["steps"]))
-    return points
+        points.setdefault((each["name"], each["seed"]), {})[int(each["steps"])] = each
+    return {key: [of[steps] for steps in sorted(of)] for key, of in points.items()}
 
 
 def results_of(folder: Path) -> CourseResults:

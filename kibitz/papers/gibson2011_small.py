@@ -82,6 +82,8 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
             raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage small-0)")
     every = [each for run in (STRATEGIES, WAYS) for each in answers.get(run, [])]
     points = keyed_points(point for each in every for point in each["points"])
+    if BASE not in {name for name, _ in points}:
+        raise ArtefactError(f"{plan.results} has no results of {BASE}: run the stage small-0 first")
     exact = {key: of[-1] for key, of in points.items()}
     pairs = {(each["one"], each["other"], each["seed"]): each for some in every for each in some["pairs"]}
     trained = sum(float(of[-1]["seconds"]) for of in points.values())
@@ -121,7 +123,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     picture = curves(r, "algorithms", "Limit hold'em with 20 cards: exploitability of Base against training",
                      (("averages", (*large.SOLVERS, large.SAMPLED)),
                       ("last strategies", tuple(large.LASTS))))  # fmt: skip
-    sheets = (table(r), why.explained(r), why.of_experts(r), why.equilibria(r), why.algorithms(r),
+    sheets = (table(r), why.explained(r, len(SEEDS)), why.of_experts(r), why.equilibria(r), why.algorithms(r),
               convergence(r, (*NAMES, large.CONDITIONAL)))  # fmt: skip
     return Page(
         about=f"{setting.game}, at most {setting.limits[0]:,} infosets for each computation, as fixed in "

@@ -41,13 +41,13 @@ class Cause:
         seeds = [seed for seed in differences if seed in self.with_it and seed in self.without and differences[seed]]
         return [(self.with_it[seed] - self.without[seed]) / differences[seed] for seed in seeds]
 
-    def verdict(self, differences: dict[int, float]) -> str:
-        """As the plan says: it must be so in every seed to be named, and in three at least."""
+    def verdict(self, differences: dict[int, float], needed: int = len(large.SEEDS)) -> str:
+        """As the plan says: it must be so in every seed to be named, and in so many at least."""
         shares = self.shares(differences)
         if not shares:
             return "not measured"
         if all(share >= HALF for share in shares):
-            all_of = max(len(large.SEEDS), len(differences))
+            all_of = max(needed, len(differences))
             return "a cause" if len(shares) >= all_of else f"undecided: measured in {len(shares)} of {all_of} seeds"
         return "not explained by it"
 
@@ -165,16 +165,18 @@ def reached(r: CourseResults) -> Sheet:
                  "r: a raise, c: a call. The rest of the hands ends before the flop.")  # fmt: skip
 
 
-def explained(r: CourseResults) -> Sheet:
+def explained(r: CourseResults, needed: int = len(large.SEEDS)) -> Sheet:
+    """needed: seeds in which a cause must be one."""
     different = differences(r)
     rows: list[tuple[str, ...]] = [
-        (each.name, each.what, ", ".join(f"{share:.0%}" for share in each.shares(different)), each.verdict(different))
+        (each.name, each.what, ", ".join(f"{share:.0%}" for share in each.shares(different)),
+         each.verdict(different, needed))
         for each in causes(r) if each.shares(different)
     ]
     by_seed = ", ".join(f"{value:+.2f} (seed {seed})" for seed, value in different.items())
     return Sheet("Causes", ("candidate", "compared", "share of the difference", "verdict"), rows,
                  f"The difference: {ALL} minus {BASE}, {by_seed or 'not measured'}. By the rule of the plan a cause "
-                 f"accounts for at least {HALF:.0%} of it in every seed, of three at least.")  # fmt: skip
+                 f"accounts for at least {HALF:.0%} of it in every seed, of {needed} at least.")  # fmt: skip
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:

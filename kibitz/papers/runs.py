@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -96,9 +97,11 @@ class Shelf:
                 saved = json.loads(store.read_bytes(_place(folder, head), LARGEST))
                 answer, seconds = saved["answer"], float(saved["seconds"])
                 by = saved["made_by"] if folder is self.other_runs else head["made_by"]
-                if saved["seal"] != _seal({**head, "made_by": by}, answer, seconds):
+                if saved["seal"] != _seal({**head, "made_by": by}, answer, seconds) or not 0 <= seconds < math.inf:
                     continue
-            except (ArtefactError, OSError, ValueError, KeyError, TypeError, RecursionError):
+                run.read(answer)  # another version may have answered with other fields
+            except (ArtefactError, OSError, ArithmeticError, ValueError, LookupError, TypeError, AttributeError,
+                    RecursionError):  # fmt: skip
                 continue
             self.read += 1
             self.elsewhere += by != head["made_by"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from bucketed import FOUR_ROUNDS
@@ -64,8 +65,15 @@ def test_a_stage_and_its_page(small, monkeypatch):
     assert chosen["exploitability"] == pytest.approx(sum(chosen["best"]) / 2) and search["infosets"] <= 2_000
     exact = {e["answer"]["name"]: e["answer"]["exploitability"] for e in entries if e["run"] == holdem_course.WHOLE}
     assert set(exact) == {BASE, ALL, two.CONDITIONAL} and chosen["exploitability"] < exact[BASE]
-    r = pages.of_courses(pages.results_of(small / "out"), "")
+    setting = two.setting_of(True, "", "cpu")
+    r = pages.of_courses(pages.results_of(small / "out"), "", setting)
     assert r.both(BASE) == [(chosen["exploitability"], exact[BASE])] and r.both(pages.STOPPED)
+    early = by_run(entries)[holdem_course.POINT]
+    assert r.sampled[pages.STOPPED] == {0: early["exploitability"]} and not r.sampled[BASE]  # Base has no second look
+    heads = pages.pilot_sheet(r).head
+    assert heads[4:] == ("gain after 5 iterations", "after 20", "after 40")
+    control = next(c for c in pages.claims(replace(r, exact={**r.exact, pages.STOPPED: {}})) if "early" in c.text)
+    assert control.verdict == "undecided" and "not measured exactly" in control.detail
     report = EXPERIMENT.parts["holdem-two"].recompute(PaperPlan(starts=3, results=str(small / "out")))
     assert [claim.text for claim in report.claims] == [
         *(f"Automatic is less exploitable than {name}" for name in (BASE, two.CONDITIONAL, ALL, pages.STOPPED)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
 import multiprocessing
 import os
@@ -119,6 +120,22 @@ def test_runs_of_another_version_are_used_if_asked_for(tmp_path, monkeypatch):
         path.write_text(path.read_text().replace('"sum": 5', '"sum": 6'))
     shelf = Shelf(tmp_path / "new", others=tmp_path / "others")
     assert carry_out(runs, shelf=shelf) == first and (shelf.read, shelf.elsewhere, len(calls)) == (1, 0, 6)
+
+
+@pytest.mark.parametrize("seconds", ["1e999", "NaN", "-1.0", "1" + 400 * "0", '"soon"'])
+def test_runs_that_took_no_possible_time_are_not_used(tmp_path, seconds):
+    runs = [Run("a", squares, [(1, 2)])]
+    carry_out(runs, shelf=Shelf(tmp_path))
+    (path,) = tmp_path.iterdir()
+    saved = json.loads(path.read_text())
+    saved["seconds"] = json.loads(seconds)
+    head = {name: saved[name] for name in ("work", "arguments", "made_by")}
+    with contextlib.suppress(OverflowError, ValueError):
+        saved["seal"] = kibitz.papers.runs._seal(head, saved["answer"], float(saved["seconds"]))
+    path.write_text(json.dumps(saved))
+    shelf = Shelf(tmp_path / "mine", others=tmp_path)
+    carry_out(runs, shelf=shelf)
+    assert (shelf.read, shelf.done) == (0, 1)
 
 
 def test_what_was_done_is_not_done_again(tmp_path):

@@ -62,6 +62,11 @@ def test_a_page_of_stages_is_that_of_one_command(tmp_path):
     assert r.points.keys() == small.gather(plan, answers).points.keys()
     assert {(c.text, c.verdict) for c in small.claims(r)} == {
         (c.text, c.verdict) for c in small.claims(small.gather(plan, answers))}  # fmt: skip
+    twice = Ledger(tmp_path / "again.json")  # on another machine
+    for run, piece, _ in next(small.stages(False, "work", "gpu")).steps():
+        twice.keep(run, piece, answers_of(*piece[:2]), 1.0)
+    again = small.gather(replace(plan, results=str(tmp_path)), {})
+    assert again.points == r.points and again.change(BASE, 0) == pytest.approx(0.1)
     with pytest.raises(ArtefactError, match="--stage small-0"):
         small.gather(replace(plan, results=str(tmp_path / "none")), {})
 
