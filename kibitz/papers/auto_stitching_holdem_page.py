@@ -225,6 +225,7 @@ def page(plan: PaperPlan, r: AutoTwoResults, claims: Sequence[Claim]) -> Page:
     game, limit = (large.TINY, large.TINY_LIMITS[0]) if plan.quick else (large.GAME, large.LIMITS[0])
     looks = Spread(tuple(float(search["measured"]) for search in r.searches.values()))
     return Page(
+        starts=len(r.exact[AUTO]),
         about=f"A search chooses where experts go in {game}, with at most {limit:,} infosets in a computation. It is "
         "compared with its base and with the paper's S=N, from the same base, exactly, over all boards, as fixed in "
         f"docs/plans/auto_stitching.md. Random initialisations that were run: {len(r.exact[AUTO])}, on "

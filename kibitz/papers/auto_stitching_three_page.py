@@ -280,6 +280,7 @@ def page(plan: PaperPlan, both: tuple[list[SeedResults], list[SeedResults]], cla
     r, later = both
     setting = r[0].setting
     return Page(
+        starts=len(r),
         about="A search chooses where experts go in three-player limit hold'em, and their buckets. Hands are sampled: "
         "a trained responder shows where the base loses, short runs of experts are extrapolated, and matches judge. It "
         "is compared with the recipe of Gibson & Szafron (2011): parts f, rf, rrf and rcf in the finest buckets that "

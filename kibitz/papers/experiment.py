@@ -76,6 +76,7 @@ class Page:
     figures: dict[str, Any]  # all numbers as plain data
     notes: tuple[str, ...] = ()
     summary: str = ""  # sentences after the count of verdicts
+    starts: int | None = None  # random initialisations, where results have fewer than the plan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +161,8 @@ class Experiment(Generic[R]):
         page = self.page(plan, results, claims)
         seconds = time.perf_counter() - began
         title = f"{self.title}: {self.parts[plan.part].title}" if plan.part else self.title
+        if page.starts is not None:
+            plan = replace(plan, starts=page.starts)
         return PaperReport(name=self.name, title=title, plan=plan, claims=claims, seconds=seconds, unit=self.unit,
                        settings=self.settings,
                        **{each.name: getattr(page, each.name) for each in fields(Page)})  # fmt: skip
@@ -196,6 +199,7 @@ def of_parts(
             about=" ".join(each.about for each in pages.values()),
             figures={name: each.figures for name, each in pages.items()},
             summary=" ".join(each.summary for each in pages.values() if each.summary),
+            starts=next((each.starts for each in pages.values()), None) if len(pages) == 1 else None,
             departs=every("departs"), sheets=every("sheets"), pictures=every("pictures"), notes=every("notes"),
         )  # fmt: skip
 

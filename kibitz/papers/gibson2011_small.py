@@ -126,6 +126,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     sheets = (table(r), why.explained(r, len(SEEDS)), why.of_experts(r), why.equilibria(r), why.algorithms(r),
               convergence(r, (*NAMES, large.CONDITIONAL)))  # fmt: skip
     return Page(
+        starts=len(r.seeds(BASE)),
         about=f"{setting.game}, at most {setting.limits[0]:,} infosets for each computation, as fixed in "
         f"docs/plans/large_tables.md. Base is {sizes.base}. The large table "
         "(docs/stitching_large.md) has the deck of 52 cards, on sampled flops where exact figures take too long; here "

@@ -266,6 +266,7 @@ def page(plan: PaperPlan, r: list[ThreePlayerResults], claims: Sequence[Claim]) 
     steps = [each for of in r for some in (of.strategies, of.tables, of.copies) for each in some.values()]
     spent = sum(each.get("step_seconds", 0.0) for each in (*steps, *(each for of in r for each in of.experts)))
     return Page(
+        starts=len(r),
         about=f"{GAME}, as fixed in docs/plans/large_tables.md: at most {LIMIT:,} infosets for each computation, but "
         f"{base_of_new:,} for the base of the strategy like ACPC-10. Base, Dynamic and the strategy like ACPC-09 were "
         f"trained for {SECONDS:g} seconds each, by external sampling. Experts of a static strategy divide as much "

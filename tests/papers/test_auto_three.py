@@ -57,7 +57,8 @@ def test_a_stage_from_end_to_end(tiny):
         rows = layout_of(three.played(name, setting)).rows
         assert [[part, inside] for part, inside in zip(rows.parts, rows.buckets[1:], strict=True)] == search["moves"]
     assert json.dumps(entries)
-    report = paper.PART.recompute(replace(paper.QUICK, results=str(out)))
+    report = paper.PART.recompute(replace(paper.QUICK, starts=3, results=str(out)))
+    assert report.plan.starts == 1 and report.data()["seeds"] == [0]  # as many as there are
     assert len(report.claims) == paper.CLAIMS and "0.3 s of training" in report.about
     assert not any("eight times" in sheet.title for sheet in report.sheets) and json.dumps(report.data())
     again = ledger.Ledger(out / "auto-three-0-again.json")  # what was measured twice counts once
