@@ -26,7 +26,7 @@ STAGED_PARTS = ("holdem-two", "holdem-three")  # whose pages can be made from re
 EXPERIMENTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
 PART_HELP = (
     f"sandholm: {EXPERIMENTS}; auto-stitching: two-players, three-players, rhode-island. Default: all of these. Also "
-    "auto-stitching holdem-two: limit hold'em, from --results, or --quick; and holdem-three, also in half an hour."
+    "auto-stitching holdem-two: limit hold'em, from --results, or --quick; and holdem-three, in an hour."
 )
 ITERATIONS_HELP = (
     "Iterations for every game. Default: three players, 1000; le2021, 100,000 of MCCFR; limit hold'em, 8,000 sampled "
@@ -82,11 +82,12 @@ def reproduce(
     Each table is computed from several random initialisations. The command prints the tables and a verdict on each
     claim: holds, fails or undecided. It writes reports as Markdown, HTML and JSON, with plots.
 
-    auto-stitching compares the search of `kibitz stitch auto` with the papers' partitions, in half an hour.
-    waugh2009 takes a few minutes; le2021, about Toepen, up to twenty; gibson2011 half an hour, most of it for the
-    paper's own method (--sampled); sandholm up to half an hour an experiment. Limit hold'em (gibson2011 --table 2,
-    waugh2009 --table 3) takes hours; with three players, as long as --hours says. gibson2011 --table small has a deck
-    of 20 cards, and every figure is exact: some hours of a core for each seed. After Ctrl-C the same command continues.
+    auto-stitching compares the search of `kibitz stitch auto` with the papers' partitions: minutes for Leduc, two
+    hours for Rhode Island hold'em. waugh2009 takes a few minutes; le2021, about Toepen, up to twenty; gibson2011
+    half an hour, most of it for the paper's own method (--sampled); sandholm up to half an hour an experiment.
+    Limit hold'em (gibson2011 --table 2, waugh2009 --table 3) takes hours; with three players, as long as --hours
+    says. gibson2011 --table small has a deck of 20 cards, and every figure is exact: some hours of a core for each
+    seed. After Ctrl-C the same command continues.
 
     \b
     Examples:
