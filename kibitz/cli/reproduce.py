@@ -41,7 +41,7 @@ TABLE_HELP = "Only this table. Limit hold'em (gibson2011 2, waugh2009 3) is comp
 STAGE_HELP = "Run a stage of limit hold'em at the papers' sizes, as in docs/plans/large_tables.md; `list` lists them."
 RESULTS_HELP = "Make the page of limit hold'em from results of stages in a folder. Default of --stage: OUT/results."
 
-RUNS_HELP = "Also use runs in this folder, such as those of another machine, whatever version made them."
+REUSE_HELP = "Also use runs in this folder, such as those of another machine, whatever version made them."
 
 
 def reproduce(
@@ -73,7 +73,7 @@ def reproduce(
     results: Annotated[Path | None, option("--results", "DIR", RESULTS_HELP)] = None,
     quick: Annotated[bool, flag("--quick", QUICK_HELP)] = False,
     exact: Annotated[bool, flag("--exact", EXACT_HELP)] = False,
-    runs: Annotated[Path | None, option("--runs", "DIR", RUNS_HELP)] = None,
+    reuse: Annotated[Path | None, option("--reuse", "DIR", REUSE_HELP)] = None,
     rerun: Annotated[bool, flag("--rerun", "Repeat every run. Default: results in DIR/runs are reused.")] = False,
     json: Json = False,
 ) -> None:
@@ -111,8 +111,8 @@ def reproduce(
         raise SpecError("toepen is not a paper but a benchmark: kibitz bench --only toepen-full")
     if name not in (*PAPERS, "all"):
         raise SpecError(f"unknown paper {name!r}: choose {', '.join(PAPERS)} or all")
-    if runs is not None and (stage is not None or results is not None or rerun):
-        raise SpecError("--runs does not go with --stage, --results or --rerun: leave one of them out")
+    if reuse is not None and (stage is not None or results is not None or rerun):
+        raise SpecError("--reuse does not go with --stage, --results or --rerun: leave one of them out")
     if stage is not None:
         _run_stage(stage, out or Path("runs/papers/stages"), results, device, seconds, quick)
         return
@@ -169,10 +169,10 @@ def reproduce(
             raise ArtefactError(f"--out {place} exists and is not a directory; choose another path")
         check_file(place / "report.md", "--out", (".md",))
     check_file(markdown, "--markdown", (".md",))
-    if runs is not None and not any(runs.glob("*.json")):
-        raise ArtefactError(f"--runs {runs} is not a folder of runs: give the folder `runs` of another --out")
+    if reuse is not None and not any(reuse.glob("*.json")):
+        raise ArtefactError(f"--reuse {reuse} is not a folder of runs: give the folder `runs` of another --out")
     outcomes, written = [], []
-    shelves = {each: Shelf(place / "runs", rerun, runs) for each, place in places.items()}
+    shelves = {each: Shelf(place / "runs", rerun, reuse) for each, place in places.items()}
     with Watch(not json) as watch:
         watch.phase("loading compiled code")
         from kibitz.bench.paper import as_data, write, write_page
@@ -193,8 +193,8 @@ def reproduce(
     for each, shelf in shelves.items():
         if shelf.trouble:
             note(f"{each}: {shelf.trouble}")
-        if runs is not None and not shelf.elsewhere:
-            note(f"{each}: no run in {runs} fits. Options must be the same; limit hold'em also needs the same --out")
+        if reuse is not None and not shelf.elsewhere:
+            note(f"{each}: no run in {reuse} fits. Options must be the same; limit hold'em also needs the same --out")
     if json:
         print_json({**as_data(outcomes), "files": [str(path) for path in written]})
     else:

@@ -152,7 +152,7 @@ class Experiment(Generic[R]):
         if not shelf.elsewhere:
             return report
         note = (f"{shelf.elsewhere} of {shelf.read + shelf.done} runs were made by another version of kibitz or of its "
-                "libraries (--runs).")  # fmt: skip
+                "libraries (--reuse).")  # fmt: skip
         return replace(report, notes=(*report.notes, note))
 
     def outcome(self, plan: PaperPlan, results: R, began: float) -> PaperReport:
