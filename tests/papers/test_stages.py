@@ -94,6 +94,7 @@ def test_champions(small):
         champions.gather(PaperPlan(results=str(small)), {})
 
 
+@pytest.mark.slow
 def test_champions_in_phases(small, monkeypatch):
     """GS1 and GS2 from end to end, and what their table says."""
     game = two.TINY
