@@ -17,6 +17,11 @@ SHORT = (
     "Likely: grafts have many buckets and had too few iterations. With 16 cards they lose to their base at first and "
     "beat it after more iterations."
 )
+FIRST_PLAN = Reason(
+    r"the first plan achieves", HOLDS, "A prediction is an exact measure of the short runs, together.",
+    "Short runs are kept where they are better, so this claim could hardly fail.",
+    "A first plan achieves 80% of its predicted gain",
+)  # fmt: skip
 MINUTES = "Likely: all training took less than an hour, and fine strategies need longer training than coarse ones."
 
 STITCHING: dict[str, Opening] = {
@@ -119,8 +124,7 @@ STITCHING: dict[str, Opening] = {
             Reason(r"conditional, is less", UNDECIDED,
                    "The difference is within the margin. Most of the excess of S=N is gone: its experts are solved per "
                    "hand that enters their part.",
-                   "Exact in seed 0; every 16th flop in seeds 1 and 2, where a difference of two "
-                   "strategies is off by up to 5.",
+                   "Exact in seed 0; every 16th flop in seeds 1 and 2, where small differences are unsure.",
                    "The same, with both experts solved"),
             Reason(r"^Dynamic is less", UNDECIDED, "Dynamic is not converged: its exploitability still rises with "
                    "training.", "One seed, every 16th flop.", "Dynamic is less exploitable than Base"),
@@ -198,9 +202,7 @@ STITCHING: dict[str, Opening] = {
             Reason(r"earns more", HOLDS, "Likely: most hand-made strategies are far more exploitable.",
                    "Exact; against strategies of the other bases.",
                    "With the memory of a hand-made strategy other than Dynamic, automatic earns more"),
-            Reason(r"the first plan achieves", HOLDS, "A prediction is an exact measure of the short runs, together.",
-                   "Short runs are kept where they are better, so this claim could hardly fail.",
-                   "A first plan achieves 80% of its predicted gain"),
+            FIRST_PLAN,
             Reason(r"memory of Dynamic earns more", FAILS,
                    "Likely: the search judges by exploitability alone; with this much memory it comes closest to an "
                    "equilibrium, which does not exploit weak opponents.",
@@ -235,9 +237,7 @@ STITCHING: dict[str, Opening] = {
                    "Exact; ten seeds.", "With the memory of Dynamic, automatic earns more"),
             Reason(r"memory of Static .* earns more", UNDECIDED, "Means differ less than their spread.",
                    "Exact; ten seeds.", "With the memory of S=N Pre-flop or |S|=2, automatic earns more"),
-            Reason(r"the first plan achieves", HOLDS, "A prediction is an exact measure of the short runs, together.",
-                   "Short runs are kept where they are better, so this claim could hardly fail.",
-                   "A first plan achieves 80% of its predicted gain"),
+            FIRST_PLAN,
         ),
     ),
     "auto_stitching_rhode": Opening(
@@ -256,9 +256,7 @@ STITCHING: dict[str, Opening] = {
                    "Likely: the search measures which parts lose most, and adds experts as long as all of them "
                    "together gain more.", "Exact; S=N; the search takes more computation.",
                    "Automatic is less exploitable than parts chosen by hand"),
-            Reason(r"the first plan achieves", HOLDS, "A prediction is an exact measure of the short runs, together.",
-                   "Short runs are kept where they are better, so this claim could hardly fail.",
-                   "A first plan achieves 80% of its predicted gain"),
+            FIRST_PLAN,
         ),
     ),
     "auto_stitching_holdem3": Opening(

@@ -82,8 +82,8 @@ def reproduce(
     Each table is computed from several random initialisations. The command prints the tables and a verdict on each
     claim: holds, fails or undecided. It writes reports as Markdown, HTML and JSON, with plots.
 
-    auto-stitching compares the search of `kibitz stitch auto` with the papers' partitions: minutes for Leduc, two
-    hours for Rhode Island hold'em. waugh2009 takes a few minutes; le2021, about Toepen, up to twenty; gibson2011
+    auto-stitching compares the search of `kibitz stitch auto` with the papers' partitions: minutes for Leduc, an
+    hour or two for Rhode Island hold'em. waugh2009 takes a few minutes; le2021, about Toepen, up to twenty; gibson2011
     half an hour, most of it for the paper's own method (--sampled); sandholm up to half an hour an experiment.
     Limit hold'em (gibson2011 --table 2, waugh2009 --table 3) takes hours; with three players, as long as --hours
     says. gibson2011 --table small has a deck of 20 cards, and every figure is exact: some hours of a core for each
