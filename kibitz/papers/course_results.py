@@ -50,13 +50,15 @@ class CourseResults:
         return Spread(values) if values else None
 
     def change(self, name: str, seed: int, what: str = "exploitability") -> float | None:
-        """What changed over the last doubling of the training; of the first seed if this one has a single point."""
+        """What changed over the last doubling of the training; of the first seed if this one has a single point. A
+        computation that had stopped before a look did not go on to it: only looks at longer training count."""
         for each in dict.fromkeys((seed, *(s for n, s in self.points if n == name))):
             points = self.points.get((name, each), [])
-            if len(points) > 1:
-                before, last = points[-2:]
-                doublings = max(1, (int(last["steps"]) // max(1, int(before["steps"]))).bit_length() - 1)
-                return abs(float(last[what]) - float(before[what])) / doublings
+            longest = _trained(points[-1]) if points else 0
+            before = next((point for point in reversed(points) if _trained(point) < longest), None)
+            if before is not None:
+                doublings = max(1.0, math.log2(longest / _trained(before)))
+                return abs(float(points[-1][what]) - float(before[what])) / doublings
         return None
 
     def gap(self, name: str, seed: int) -> float | None:
@@ -102,6 +104,11 @@ class CourseResults:
             mine, theirs = self.sampled(one, seed), self.sampled(other, seed)
             if mine is not None and theirs is not None:
                 yield seed, mine, theirs, self.margin(one, other, seed=seed) + max(off)
+
+
+def _trained(point: dict[str, Any]) -> int:
+    """Iterations of the longest computation."""
+    return max(map(int, point.get("done") or [point["steps"]]))
 
 
 def keyed_points(every: Iterable[dict[str, Any]]) -> dict[tuple[str, int], list[dict[str, Any]]]:

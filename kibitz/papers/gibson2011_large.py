@@ -52,7 +52,7 @@ CONDITIONAL = f"{ALL}, conditional"  # gaps are per hand that comes to a part
 POINTS, SMALL_POINTS = (13, 15, 17, 18, 19), (12, 14, 16)  # boards of each computation, as powers of two
 # Iterations in the bucket form: of the base, the finest strategy, and parts with their own buckets.
 LOOKS, FINEST_LOOKS, PART_LOOKS = (50, 400, 1600), (100, 400, 800), (50, 200, 800)
-SMALL_LOOKS = (200, 400)
+SMALL_LOOKS, FIRST_LIMIT = (200, 400, 800, 1600), 400  # at most 400 in the first plan
 # The paper's parts ccr and cccr begin within the second round, where parts have no bucket form: cc has both.
 EACH_PARTS = "prefix(r, cr, cc)"
 EACH_INSIDE = {"r": "percentile(9)", "cr": "percentile(9)", "cc": "percentile(11)"}

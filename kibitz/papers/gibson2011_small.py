@@ -28,7 +28,7 @@ from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import Sheet, Spread
 
 TITLE = "Stitching in two-player limit hold'em with a deck of 20 cards"
-STRATEGIES, WAYS = "small: strategies", "small: ways to Base"  # names of runs
+STRATEGIES, WAYS = "small: strategies, further", "small: ways to Base"  # names of runs
 SEEDS = range(6)
 # In the order of the stages: the paper's own come first.
 MAIN = (BASE, ALL, DYNAMIC, EACH, FINEST, large.CONDITIONAL, *large.ALONE, *large.FINER)
