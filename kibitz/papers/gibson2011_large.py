@@ -51,7 +51,7 @@ SAMPLED = "Base.pcs"  # the control: Base on sampled boards
 CONDITIONAL = f"{ALL}, conditional"  # gaps are per hand that comes to a part
 POINTS, SMALL_POINTS = (13, 15, 17, 18, 19), (12, 14, 16)  # boards of each computation, as powers of two
 # Iterations in the bucket form: of the base, the finest strategy, and parts with their own buckets.
-LOOKS, FINEST_LOOKS, PART_LOOKS = (50, 400, 1600), (100, 400, 800), (50, 200, 800)
+LOOKS, FINEST_LOOKS, PART_LOOKS, EACH_LOOKS = (50, 400, 1600), (100, 400, 800), (50, 200, 800), (50, 200, 400)
 SMALL_LOOKS, FIRST_LIMIT = (200, 400, 800, 1600), 400  # at most 400 in the first plan
 # The paper's parts ccr and cccr begin within the second round, where parts have no bucket form: cc has both.
 EACH_PARTS = "prefix(r, cr, cc)"
@@ -84,7 +84,7 @@ def points(setting: CourseSetting, name: str) -> tuple[int, ...]:
         return tuple(1 << power for power in {GAME: POINTS, SMALL: SMALL_POINTS}.get(setting.game, TINY_POINTS))
     if setting.game == SMALL:
         return SMALL_WHY if name in (*SOLVERS, *LASTS) else SMALL_LOOKS
-    looks = {BASE: LOOKS, FINEST: FINEST_LOOKS} | dict.fromkeys((*SOLVERS, *LASTS), WHY_LOOKS)
+    looks = {BASE: LOOKS, FINEST: FINEST_LOOKS, EACH: EACH_LOOKS} | dict.fromkeys((*SOLVERS, *LASTS), WHY_LOOKS)
     return looks.get(name, PART_LOOKS) if setting.game == GAME else TINY_LOOKS
 
 
