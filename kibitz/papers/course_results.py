@@ -205,13 +205,14 @@ def curves(r: CourseResults, name: str, title: str, groups: Sequence[tuple[str, 
     for head, names in groups:
         lines = []
         for each in names:
-            at: dict[int, list[float]] = {}
+            at: dict[int, list[dict[str, Any]]] = {}
             for (of, _), points in r.points.items():
                 for point in points if of == each else ():
-                    at.setdefault(point["steps"], []).append(point["exploitability"])
-            if len(at) > 1:
-                spreads = [Spread(tuple(at[steps])) for steps in sorted(at)]
-                lines.append(Line(each, tuple(map(float, sorted(at))), tuple(s.mean for s in spreads),
+                    at.setdefault(point["steps"], []).append(point)
+            iterations = {steps: sum(map(_trained, at[steps])) / len(at[steps]) for steps in sorted(at)}
+            if len(iterations) > 1:
+                spreads = [Spread(tuple(point["exploitability"] for point in at[steps])) for steps in iterations]
+                lines.append(Line(each, tuple(iterations.values()), tuple(s.mean for s in spreads),
                                   tuple(s.sd for s in spreads)))  # fmt: skip
         if lines:
             panels.append(FigurePanel(head, tuple(lines)))
