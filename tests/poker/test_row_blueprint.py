@@ -15,6 +15,7 @@ from kibitz.evaluate.match import match
 from kibitz.games.kernels.dispatch import interpreted
 from kibitz.games.tree import tree_of
 from kibitz.play.agents import agent
+from kibitz.poker.blueprints import placed_rows
 from kibitz.poker.blueprints.placed_rows import layout_of, placed_blueprint, stitched
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.rules.rows import RowPlan
@@ -266,6 +267,27 @@ def test_bytes_are_near(tmp_path):
     assert held.sha256 == made.played().sha256
     with pytest.raises(SolverError, match="cannot be trained"):
         held.train(iterations=10_000)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 50])
+def test_threads_write_the_same_bytes(monkeypatch, threads):
+    """Whatever each of them takes: no row is left out, and none is written by two."""
+    for made in (base(), expert("r", (1,))):
+        alone = made.store.shares()
+        monkeypatch.setattr(placed_rows, "PIECE", 1)
+        monkeypatch.setattr(placed_rows, "cores", lambda: threads)
+        np.testing.assert_array_equal(made.store.shares(), alone)
+        assert alone.any()
+
+
+def test_threads_clear_all_columns(monkeypatch):
+    monkeypatch.setattr(placed_rows, "PIECE", 1)
+    monkeypatch.setattr(placed_rows, "cores", lambda: 7)
+    made = placed_blueprint(machine(), RowPlan((FINE,)))
+    for array in (made.table.regret, made.table.average):
+        array.fill(np.nan)
+    made.store.warm_up(False)
+    assert not made.table.regret.any() and not made.table.average.any()
 
 
 @pytest.mark.parametrize("harm", ["short", "nan", "negative", "buckets", "parts", "counts"])

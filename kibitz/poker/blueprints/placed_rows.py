@@ -13,8 +13,9 @@ game [Gibson & Szafron 2011, Def. 3.2]. *Dynamic experts* are rows that are fine
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from kibitz.core.compiling import aside
 from kibitz.core.errors import GameError, SolverError
-from kibitz.core.resources import free_memory
+from kibitz.core.resources import cores, free_memory
 from kibitz.games.machine import Machine, RowKeys
 from kibitz.games.trusted import same_game
 from kibitz.poker.rules.rows import NONE, RowLayout, RowPlan, data_of, rows_from, within
@@ -66,7 +67,7 @@ class PlacedRows(Store):
         if self.trainable and not begun:  # memory is given to a process when it is first written to
             with aside():
                 for array in (self.table.regret, self.table.average):
-                    array.fill(0.0)
+                    _side_by_side(partial(_clear, array), _cuts(len(array)))
 
     def halve(self, threads: int, pool: ThreadPoolExecutor) -> None:
         from kibitz.solvers.kernels.columns import scale
@@ -83,8 +84,14 @@ class PlacedRows(Store):
 
         out = np.zeros(self.layout.columns, np.uint8)
         own = np.where(self.layout.first[:, None], self.layout.column, NONE)  # rows that places share are written once
-        to_bytes(self.machine.game.node, *blocks_of(self.layout), own, self.table, greedy,
-                 np.zeros(self.machine.actions), out)  # fmt: skip
+        span, buckets = blocks_of(self.layout)
+
+        def write(low: int, high: int) -> None:
+            here = slice(low, high)
+            to_bytes(self.machine.game.node, span[here], buckets[here], own[here], self.table, greedy,
+                     np.zeros(self.machine.actions), out)  # fmt: skip
+
+        _side_by_side(write, _cuts(self.layout.columns, np.diff(span, axis=1)[:, 0] * buckets))
         return out
 
     def played(self, greedy: bool = False) -> PlacedRows:
@@ -108,6 +115,30 @@ class PlacedRows(Store):
     def meta(self) -> dict[str, Any]:
         return {"rows": data_of(self.layout.rows), "columns": self.layout.columns, "sampling": self.sampling,
                 "prune": self.prune}  # fmt: skip
+
+
+def _cuts(columns: int, work: NDArray[np.int64] | None = None) -> list[tuple[int, int]]:
+    """What threads take, from..to: columns, or items with so much work each."""
+    pieces = min(cores(), max(1, columns // PIECE))
+    if work is None:
+        cuts = np.linspace(0, columns, pieces + 1).astype(np.int64)
+    else:
+        cuts = np.searchsorted(np.cumsum(work), np.linspace(0, work.sum(), pieces + 1)[:-1], side="right")
+        cuts = np.append(np.where(np.arange(pieces) > 0, cuts, 0), len(work))
+    return [(int(low), int(high)) for low, high in pairwise(cuts)]
+
+
+def _clear(array: NDArray[Any], low: int, high: int) -> None:
+    array[low:high] = 0.0
+
+
+def _side_by_side(work: Callable[[int, int], Any], cuts: list[tuple[int, int]]) -> None:
+    """On all cores: a table of hold'em has gigabytes."""
+    if len(cuts) == 1:
+        work(*cuts[0])
+        return
+    with ThreadPoolExecutor(len(cuts)) as pool:
+        list(pool.map(lambda cut: work(*cut), cuts))
 
 
 def layout_of(blueprint: Blueprint) -> RowLayout:
