@@ -10,6 +10,7 @@ whole takes a dozen hours of a core, so it is also divided into stages, one for 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,23 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
 
 
 def claims(r: CourseResults) -> Iterator[Claim]:
-    yield from compared(r)
+    """At the end of the training; those about exploitability also as the plan was first."""
+    first = {claim.text: claim for claim in compared(_first_planned(r))}
+    for claim in compared(r):
+        before = first.get(claim.text)
+        if before is not None and len(before.cases) == len(claim.cases):
+            claim = replace(claim, cases=(), leading=True, variants={
+                "at the end": claim.cases,
+                f"after {large.FIRST_LIMIT} iterations, as first planned": before.cases})  # fmt: skip
+        yield claim
     yield from why.claims(r)
+
+
+def _first_planned(r: CourseResults) -> CourseResults:
+    """Exploitabilities after as many iterations as the first plan had."""
+    points = {key: [each for each in of if each["steps"] <= large.FIRST_LIMIT] for key, of in r.points.items()}
+    points = {key: of for key, of in points.items() if of and of[-1]["steps"] < r.points[key][-1]["steps"]}
+    return replace(r, points=points, exact={key: of[-1] for key, of in points.items()}, pairs={})
 
 
 def table(r: CourseResults) -> Sheet:
@@ -120,6 +136,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     sampled = [name for name in OTHERS if "pcs" in name]
     finer = f"Strategies named \"{ALL} of n\" have experts of n - {fewer} buckets here."
     sizes, deck = sizes_of(setting.game, *setting.limits), rules_of(setting.game).definition
+    course = curves(r, "course", f"Limit hold'em with {deck.ranks * deck.suits} cards: exploitability against training",
+                    (("", (*NAMES, large.CONDITIONAL)),))  # fmt: skip
     picture = curves(r, "algorithms", "Limit hold'em with 20 cards: exploitability of Base against training",
                      (("averages", (*large.SOLVERS, large.SAMPLED)),
                       ("last strategies", tuple(large.LASTS))))  # fmt: skip
@@ -134,9 +152,11 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         departs=(f"A deck of {deck.ranks * deck.suits} cards: {deck.ranks} ranks in {deck.suits} suits.",
                  "An exploitability is compared with a margin: the sum of what both strategies changed in the last "
                  "doubling of their training. A smaller difference is undecided in that seed.",
+                 "Claims about exploitability are judged at the end of the training, and again after "
+                 f"{large.FIRST_LIMIT} iterations, where it ended by the first plan.",
                  *([finer] if any(name in large.FINER for name, _ in r.points) else [])),
         limits="Limits", sheets=tuple(sheet for sheet in sheets if sheet.rows),
-        pictures=(picture,) if picture.panels else (),
+        pictures=tuple(each for each in (course, picture) if each.panels),
         figures={"unit": "milli-big-blinds per hand", "points": [each for of in r.points.values() for each in of],
                  "pairs": list(r.pairs.values()),
                  "differences": {str(seed): each for seed, each in why.differences(r).items()}},

@@ -50,6 +50,24 @@ def test_the_page_judges_every_claim():
     assert any(sheet.title == "Causes" for sheet in page.sheets)
 
 
+def test_claims_are_judged_as_first_planned_too():
+    """After 400 iterations S=N was above Base; it is below at the end, where both have stopped."""
+
+    def look(name, seed, steps, made, height):
+        return {**answers_of(name, seed)["points"][0], "steps": steps, "done": [made], "exploitability": height}
+
+    heights = {BASE: (300.0, 301.0, 320.0), ALL: (310.0, 311.0, 290.0)}
+    answers = {small.STRATEGIES: [
+        {"points": [look(name, seed, steps, min(steps, 600), height) for steps, height in
+                    zip((200, 400, 800, 1600), (*of, of[-1]), strict=True)], "pairs": []}
+        for name, of in heights.items() for seed in range(6)]}  # fmt: skip
+    r = small.gather(small.EXPERIMENT.plan, answers)
+    assert r.change(BASE, 0) == 19.0 and r.change(ALL, 3) == 21.0  # 400 to 600 iterations: not yet a doubling
+    claim = next(each for each in small.claims(r) if each.text == f"{ALL} is less exploitable than {BASE}")
+    assert list(claim.verdicts.values()) == ["undecided", "fails"] and claim.verdict == "undecided"  # 30 < 19 + 21
+    assert "fails: true in 0 of 6 random initialisations (after 400 iterations, as first planned)" in claim.verdict_text
+
+
 def test_a_page_of_stages_is_that_of_one_command(tmp_path):
     plan = small.EXPERIMENT.plan
     for stage in small.stages(False, "work", "cpu"):
