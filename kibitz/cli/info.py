@@ -38,7 +38,7 @@ def info(
     \b
     Examples:
       kibitz info leduc
-      kibitz info 'goofspiel(num_cards=5, imp_info=true)' --json
+      kibitz info 'goofspiel(num_cards=4, imp_info=true)' --json
       kibitz info rhode_island
       kibitz info holdem.limit.2p
       kibitz info my_game.py:MyGame

@@ -10,6 +10,8 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
+import numpy as np
+
 from kibitz.papers.claims import START, Claim, Comparison
 from kibitz.papers.holdem_course import MATCH, OPENINGS, PAIR, POINT, TRAIN, WHOLE
 from kibitz.papers.ledger import results_in
@@ -50,16 +52,23 @@ class CourseResults:
         return Spread(values) if values else None
 
     def change(self, name: str, seed: int, what: str = "exploitability") -> float | None:
-        """What changed over the last doubling of the training; of the first seed if this one has a single point. A
-        computation that had stopped before a look did not go on to it: only looks at longer training count."""
+        """What changed over the last doubling of the training; of the first seed if this one has a single look."""
         for each in dict.fromkeys((seed, *(s for n, s in self.points if n == name))):
-            points = self.points.get((name, each), [])
-            longest = _trained(points[-1]) if points else 0
-            before = next((point for point in reversed(points) if _trained(point) < longest), None)
-            if before is not None:
-                doublings = max(1.0, math.log2(longest / _trained(before)))
-                return abs(float(points[-1][what]) - float(before[what])) / doublings
+            moved = self.own_change(name, each, what)
+            if moved is not None:
+                return moved
         return None
+
+    def own_change(self, name: str, seed: int, what: str = "exploitability") -> float | None:
+        """The same of this seed: from half of the iterations that were made to all. Between looks it is interpolated,
+        linearly in the logarithm of the iterations; before the first look nothing is known."""
+        figures = {_trained(point): float(point[what]) for point in self.points.get((name, seed), [])}
+        if len(figures) < 2:
+            return None
+        looks = sorted(figures)
+        half = max(looks[0], looks[-1] / 2)
+        before = float(np.interp(math.log2(half), np.log2(looks), [figures[each] for each in looks]))
+        return abs(figures[looks[-1]] - before)
 
     def gap(self, name: str, seed: int) -> float | None:
         points = self.points.get((name, seed), [])
@@ -180,39 +189,41 @@ def convergence(r: CourseResults, names: Iterable[str]) -> Sheet:
             if of != name:
                 continue
             last, exact = points[-1], r.exact.get((name, seed))
-            moved, value, done = r.change(name, seed), r.change(name, seed, "value"), r.converged(name, seed)
+            moved, value, done = r.own_change(name, seed), r.own_change(name, seed, "value"), r.converged(name, seed)
+            iterations = last["done"] if len(set(last["done"])) > 1 else last["done"][:1]
             rows.append((
-                f"{name}, seed {seed}", f"{max(last['done']):,}", "" if last["gap"] is None else f"{last['gap']:.2f}",
+                f"{name}, seed {seed}", ", ".join(f"{each:,}" for each in iterations),
+                "" if last["gap"] is None else f"{last['gap']:.2f}",
                 f"{last['exploitability']:.2f}", f"{exact['exploitability']:.2f}" if exact else "not measured",
                 "" if moved is None else f"{moved:.2f}", "" if value is None else f"{value:.2f}",
                 {True: "yes", False: "no", None: "unknown"}[done], f"{last['seconds']:.0f}",
             ))  # fmt: skip
     return Sheet(
         "Convergence",
-        ("strategy", "iterations of each", "abstract gap", r.where, "exact", "change of exploitability",
+        ("strategy", "iterations of its computations", "abstract gap", r.where, "exact", "change of exploitability",
          "of value", "converged", "seconds of training"), rows,
         "Abstract gap: NashConv in the abstract game, where it can be computed. Changes are over the last doubling of "
-        f"the training, {r.where}. Converged: the gap is below 1; where there is none, and on sampled "
-        f"boards, exploitability changed by less than {FLAT:g} and the value by less than {FLAT_VALUE:g} "
-        "(docs/plans/large_tables.md).",
+        f"the training, {r.where}, interpolated between looks; empty where there was one look. Converged: the gap is "
+        f"below 1; where there is none, and on sampled boards, exploitability changed by less than {FLAT:g} and the "
+        f"value by less than {FLAT_VALUE:g} (docs/plans/large_tables.md).",
     )  # fmt: skip
 
 
 def curves(r: CourseResults, name: str, title: str, groups: Sequence[tuple[str, Sequence[str]]]) -> Curves:
-    """Exploitability against training: a panel for each group of strategies, the mean of seeds with one standard
-    deviation."""
+    """Exploitability against training: a panel for each group of strategies, the mean of the seeds with most looks, and
+    one standard deviation."""
     panels = []
     for head, names in groups:
         lines = []
         for each in names:
-            at: dict[int, list[dict[str, Any]]] = {}
-            for (of, _), points in r.points.items():
-                for point in points if of == each else ():
-                    at.setdefault(point["steps"], []).append(point)
-            iterations = {steps: sum(map(_trained, at[steps])) / len(at[steps]) for steps in sorted(at)}
-            if len(iterations) > 1:
-                spreads = [Spread(tuple(point["exploitability"] for point in at[steps])) for steps in iterations]
-                lines.append(Line(each, tuple(iterations.values()), tuple(s.mean for s in spreads),
+            courses = [points for (of, _), points in sorted(r.points.items()) if of == each]
+            most = max(map(len, courses), default=0)
+            courses = [points for points in courses if len(points) == most]  # seeds that were looked at every time
+            if most > 1:
+                looks = list(zip(*courses, strict=True))
+                spreads = [Spread(tuple(point["exploitability"] for point in look)) for look in looks]
+                iterations = [sum(map(_trained, look)) / len(look) for look in looks]
+                lines.append(Line(each, tuple(iterations), tuple(s.mean for s in spreads),
                                   tuple(s.sd for s in spreads)))  # fmt: skip
         if lines:
             panels.append(FigurePanel(head, tuple(lines)))

@@ -11,6 +11,7 @@ from kibitz.papers import gibson2011_large as large
 from kibitz.papers import holdem_page as shared
 from kibitz.papers.claims import OURS, START, Claim, Comparison
 from kibitz.papers.course_results import (
+    FLAT,
     CourseResults,
     convergence,
     curves,
@@ -28,7 +29,6 @@ from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import Sheet
 
 CLAIMS = 13  # about this table, which are judged together
-AFTER = f"{SOURCE}; a change of the plan after the first result"
 NEAR = 10.0  # mbb/h: Base's exploitability is the paper's within this
 
 
@@ -76,9 +76,9 @@ def compared(r: CourseResults) -> Iterator[Claim]:
     """Of exploitabilities, and of exact winnings from Base."""
     tested = [less_exploitable(f"{x} is less exploitable than {BASE}", SOURCE, r, x, [BASE])
              for x in (DYNAMIC, EACH, ALL)]  # fmt: skip
-    tested.append(less_exploitable(f"{large.CONDITIONAL}, is less exploitable than {BASE}", AFTER, r, large.CONDITIONAL,
+    tested.append(less_exploitable(f"{large.CONDITIONAL}, is less exploitable than {BASE}", OURS, r, large.CONDITIONAL,
                                    [BASE]))  # fmt: skip
-    for name, source in ((ALL, SOURCE), (large.CONDITIONAL, AFTER)):
+    for name, source in ((ALL, SOURCE), (large.CONDITIONAL, OURS)):
         comma = "," * (name != ALL)
         tested.append(less_exploitable(f"{name}{comma} is the least exploitable of those of one size", source, r, name,
                                        [BASE, DYNAMIC, EACH]))  # fmt: skip
@@ -102,9 +102,11 @@ def table(r: CourseResults) -> Sheet:
     return Sheet(
         "Table 2, two players: milli-big-blinds per hand",
         ("strategy", "earns", "paper", "exploitability", "by seed", "paper"), rows,
-        "Exploitability: the exact mean of what best responses of both players win in the unabstracted game. Earnings: "
-        "the mean over matches against each of the others, seed 0; intervals are "
-        f"95% for all {CLAIMS} claims together. The paper's last row has 797 million infosets.",
+        "Exploitability: the mean of what best responses of both players win in the unabstracted game, exact unless it "
+        "says otherwise. Earnings: the mean over matches against each of the others"
+        + (", not played yet" if earned is None else f", seed 0; intervals are 95% for all {CLAIMS} claims together")
+        + f". The paper's finest strategy has 797 million infosets. {large.CONDITIONAL}: experts are solved until the "
+        "gap per hand that enters their part is below 1.",
         table=2,
     )  # fmt: skip
 
@@ -130,9 +132,10 @@ def sizes(r: CourseResults) -> Sheet:
         last = next((points[-1] for (of, _), points in sorted(r.points.items()) if of == name), None)
         if last is not None:
             rows.append((name, str(last["buckets"]), f"{last['infosets']:,}", f"{last['largest']:,}",
-                         f"{counted[name]:,}"))  # fmt: skip
+                         "" if name == EACH else f"{counted[name]:,}"))  # fmt: skip
     return Sheet("Sizes", ("strategy", "buckets", "infosets", "of the largest computation", "as planned"), rows,
-                 "As planned: as counted before buckets are made; equal hands make fewer.")  # fmt: skip
+                 "As planned: as counted before buckets are made; equal hands make fewer. S={i} was planned with other "
+                 "parts.")  # fmt: skip
 
 
 def openings(r: CourseResults, names: Sequence[str] = NAMES) -> Sheet:
@@ -147,31 +150,46 @@ def openings(r: CourseResults, names: Sequence[str] = NAMES) -> Sheet:
     ]
     rows.append(("all", *(f"{sum(of.values()):.2f}" for of in gains.values())))
     return Sheet("Gains of best responses by the betting before the flop", ("betting", *gains), rows,
-                 "What a best response wins that plays like the strategy before the flop: mbb/h, on sampled flops. The "
-                 "rest of the exploitability is won before the flop.")  # fmt: skip
+                 "What a best response wins that plays like the strategy before the flop: mbb/h, on sampled flops, the "
+                 "sum over both seats. The rest of twice the exploitability comes from playing differently before the "
+                 "flop.")  # fmt: skip
+
+
+def _seeds(r: CourseResults) -> str:
+    """Base and S=N: seeds 0, 1, 2; Finest: seed 0"""
+    by_seeds: dict[tuple[int, ...], list[str]] = {}
+    for name in (*NAMES, large.CONDITIONAL):
+        seeds = tuple(sorted(seed for of, seed in r.points if of == name))
+        by_seeds.setdefault(seeds, []).append(name)
+    return "; ".join(f"{' and '.join(names)}: seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+                     for seeds, names in by_seeds.items() if seeds)  # fmt: skip
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     unsure = [f"{name} (seed {seed})" for name in NAMES for of, seed in sorted(r.points) if of == name
               and r.converged(name, seed) is False]  # fmt: skip
     picture = curves(r, "course", "Limit hold'em: exploitability against training",
-                     (("over all boards", (BASE, DYNAMIC, EACH, ALL, FINEST)),
-                      ("on sampled boards", (large.SAMPLED,))))  # fmt: skip
+                     (("trained over all boards", (*NAMES, large.CONDITIONAL)),
+                      ("trained on sampled boards", (large.SAMPLED,))))  # fmt: skip
     not_all = f" Not converged by the plan's rule: {', '.join(unsure)}." if unsure else ""
     return Page(
         about=f"{large.GAME} with percentile E[HS²] buckets and perfect recall, at most {large.LIMITS[0]:,} infosets "
-        "for each computation, as fixed in docs/plans/large_tables.md. All strategies were solved by dcfr+ over all "
-        "boards, with joint weights of buckets. Every strategy has three random initialisations, where they were run. "
-        f"On {' and '.join(r.made_on) or 'no machine'}, {r.seconds / 60:.0f} minutes in all.{not_all}",
+        f"for each computation ({large.LIMITS[1]:,} for the finest strategy), as fixed in docs/plans/large_tables.md. "
+        "All strategies are averages of dcfr+ over all boards, with joint weights of buckets, from a random strategy "
+        f"that is drawn from the seed: {_seeds(r)}. docs/stitching_why.md has the causes of what is found here. On "
+        f"{' and '.join(r.made_on) or 'no machine'}, {r.seconds / 60:.0f} minutes in all, measurements included."
+        f"{not_all}",
         departs=(
             "The paper ran 720 million iterations of chance-sampled CFR for every computation, one deal per iteration.",
             "The paper does not say how the dynamic strategy divides its infosets between the base and the r-expert. "
             "Here the rest of the game has one bucket per round less than Base, and the expert has what is left.",
-            "S={i} has the parts r, cr and cc instead of the paper's r, cr, ccr and cccr, which begin within the "
-            "second round and have no bucket form; its experts have at most "
-            f"{large.EACH_LOOKS[-1]} iterations, those of Dynamic and S=N {large.PART_LOOKS[-1]}.",
+            "S={i} has the parts r, cr and cc instead of the paper's r, cr, ccr and cccr: the last two begin within "
+            "the second round, where experts can only be solved on sampled boards. Its experts have at most "
+            f"{large.EACH_LOOKS[-1]} iterations, Dynamic and those of S=N {large.PART_LOOKS[-1]}.",
             "An exploitability is compared with a margin: what both strategies changed in the last doubling of their "
-            "training.",
+            f"training, {FLAT:g} where there was one look; on sampled flops also by how much the same difference is "
+            "off there in seed 0, or any difference if that one is not known exactly.",
+            *([] if r.matches else ["Claims about earnings are left out: no matches were played."]),
         ),
         sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.CONDITIONAL, large.SAMPLED)),
                                          pairs(r), sizes(r), openings(r)) if sheet.rows),

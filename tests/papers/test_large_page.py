@@ -90,7 +90,7 @@ def test_the_page(tmp_path):
     assert "a GPU" in report.about and "Not converged" not in report.about
     last = sheets["Gains of best responses by the betting before the flop"].rows[-1]
     assert last[:2] == ("all", "13.00")
-    assert [panel.title for panel in report.pictures[0].panels] == ["over all boards"]
+    assert [panel.title for panel in report.pictures[0].panels] == ["trained over all boards"]
     assert json.dumps(report.data())
 
 
