@@ -121,6 +121,8 @@ def reproduce(
     if results is not None and (name, table) not in BY_STAGES and part not in STAGED_PARTS:
         raise SpecError("--results is for limit hold'em: give gibson2011 --table 2, why, champions or small; waugh2009 "
                         "--table 3; or auto-stitching --experiment holdem-two or holdem-three")  # fmt: skip
+    if results is not None and (seeds is not None or seed or jobs is not None):
+        raise SpecError("--results has the seeds that were run: leave --seeds, --seed and --jobs out")
     three = players == 3
     if three and (name, table) != ("gibson2011", "2"):
         raise SpecError("--players 3 is for gibson2011 --table 2; table 1 has both")

@@ -111,7 +111,7 @@ def _first_planned(r: CourseResults) -> CourseResults:
     return replace(r, points=points, exact={key: of[-1] for key, of in points.items()}, pairs={})
 
 
-def table(r: CourseResults) -> Sheet:
+def table(r: CourseResults, cards: int = 20) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for name in (*NAMES, large.CONDITIONAL):
         spread, seeds = r.spread(name), r.seeds(name)
@@ -123,7 +123,7 @@ def table(r: CourseResults) -> Sheet:
                      ", ".join(f"{value:.2f}" for value in spread.values),
                      f"{Spread(tuple(won)).mean:+.2f}" if won else "",
                      ", ".join(f"{each:+.2f}" for each in won)))  # fmt: skip
-    return Sheet("Table 2, two players, 20 cards: milli-big-blinds per hand",
+    return Sheet(f"Table 2, two players, {cards} cards: milli-big-blinds per hand",
                  ("strategy", "buckets", "infosets of the largest computation", "exploitability", "by seed",
                   "wins from Base", "by seed"), rows,
                  "All figures are exact: over all boards. Exploitability: the mean of what best responses of both "
@@ -136,12 +136,13 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     sampled = [name for name in OTHERS if "pcs" in name]
     finer = f"Strategies named \"{ALL} of n\" have experts of n - {fewer} buckets here."
     sizes, deck = sizes_of(setting.game, *setting.limits), rules_of(setting.game).definition
-    course = curves(r, "course", f"Limit hold'em with {deck.ranks * deck.suits} cards: exploitability against training",
+    cards = deck.ranks * deck.suits
+    course = curves(r, "course", f"Limit hold'em with {cards} cards: exploitability against training",
                     (("", (*NAMES, large.CONDITIONAL)),))  # fmt: skip
-    picture = curves(r, "algorithms", "Limit hold'em with 20 cards: exploitability of Base against training",
+    picture = curves(r, "algorithms", f"Limit hold'em with {cards} cards: exploitability of Base against training",
                      (("averages", (*large.SOLVERS, large.SAMPLED)),
                       ("last strategies", tuple(large.LASTS))))  # fmt: skip
-    sheets = (table(r), why.explained(r, len(SEEDS)), why.of_experts(r), why.equilibria(r), why.algorithms(r),
+    sheets = (table(r, cards), why.explained(r, len(SEEDS)), why.of_experts(r), why.equilibria(r), why.algorithms(r),
               convergence(r, (*NAMES, large.CONDITIONAL)))  # fmt: skip
     return Page(
         starts=len(r.seeds(BASE)),
@@ -149,7 +150,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         f"docs/plans/large_tables.md. Base is {sizes.base}. The large table "
         "(docs/stitching_large.md) has the deck of 52 cards, on sampled flops where exact figures take too long; here "
         f"nothing is sampled but in {' and '.join(sampled)}. {len(r.seeds(BASE))} random initialisations.",
-        departs=(f"A deck of {deck.ranks * deck.suits} cards: {deck.ranks} ranks in {deck.suits} suits.",
+        departs=(f"A deck of {cards} cards: {deck.ranks} ranks in {deck.suits} suits.",
                  "An exploitability is compared with a margin: the sum of what both strategies changed in the last "
                  "doubling of their training. A smaller difference is undecided in that seed.",
                  "Claims about exploitability are judged at the end of the training, and again after "

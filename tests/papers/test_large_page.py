@@ -152,6 +152,7 @@ def test_from_the_command_line(tmp_path):
     for words, said in (
         (("gibson2011", "--table", "1", "--results", str(tmp_path)), "--results is for"),
         (("gibson2011", "--table", "2", "--results", str(tmp_path), "--reuse", str(tmp_path)), "leave one of them out"),
+        (("gibson2011", "--table", "2", "--results", str(tmp_path), "--seeds", "2"), "leave --seeds, --seed"),
         (("gibson2011", "--quick", "--reuse", str(tmp_path / "none")), "not a folder of runs"),
         (("gibson2011", "--device", "gpu"), "give --stage too"),
         (("gibson2011", "--stage", "none"), "there is no stage"),

@@ -14,7 +14,7 @@ from kibitz.poker.bucketed.build import bucket_form
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.exact.form import poker_form
 from kibitz.poker.stitching import experts as poker_experts
-from kibitz.poker.stitching.bucket_setting import BucketSetting, ladder
+from kibitz.poker.stitching.bucket_setting import FINEST, BucketSetting, finest_of, ladder
 from kibitz.poker.whole.profiles import measured
 from kibitz.solvers.run import solve_through
 from kibitz.stitch.auto import Effort, ExactJudge, Limits, StitchSearch, search_of, setting_of
@@ -135,9 +135,10 @@ def test_so_many_lists_of_a_part_are_tried(setting):
         for inside in (BASE, INSIDE, "percentile(3)", "percentile(4)")
     )]  # fmt: skip
     for finest in (1, 2, 3):
-        kept = BucketSetting(setting.form, BASE, "dcfr+", finest=finest).tried(sized)
+        kept = finest_of(sized, finest)
         assert [move.inside[0] for move, _ in kept[:finest]] == ["percentile(4)", "percentile(3)", INSIDE][:finest]
         assert len(kept) == 2 * finest
+    assert setting.tried(sized) == finest_of(sized, FINEST)
 
 
 def test_finer_lists_of_a_base():

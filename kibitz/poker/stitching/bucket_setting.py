@@ -42,7 +42,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 FINER = (1.0, 1.5, 2.0, 3.0, 4.0)  # of the buckets of a base: lists of experts, where none are named
-FINEST = 2  # lists of buckets that are tried for a part, where nothing else is said: the finest that fit
+FINEST = 2  # lists of buckets that are tried for a part: the finest that fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,6 @@ def opening_cuts(betting: Any) -> list[Cut]:
 class BucketSetting(Setting):
     """Two-player poker with all hands, to be stitched of lists of buckets. base: the name of the base's list."""
 
-    finest: int = FINEST  # lists that are tried for a part
     lists: dict[str, ClassBuckets] = field(init=False, default_factory=dict)
     _sizes: dict[tuple[Any, ...], Size] = field(init=False, default_factory=dict)
     _digested: list[Any] = field(init=False, default_factory=list)  # a strategy and its digest
@@ -139,7 +138,7 @@ class BucketSetting(Setting):
         return [Move(STATIC, (cut,), seats, (inside,)) for inside in effort.insides for seats in sets]
 
     def tried(self, moves: Sequence[tuple[Move, Size]]) -> list[tuple[Move, Size]]:
-        return finest_of(moves, self.finest)
+        return finest_of(moves, FINEST)
 
     def cuts(self, lost: Floats, most: int, fits: Callable[[Cut], bool]) -> list[Cut]:
         """First actions as far as the first round goes: those after which most is lost."""
