@@ -131,6 +131,7 @@ class HoldemCourse:
         self.name, self.recipe, self.seed, self.setting, self.base = name, recipe, seed, setting, base
         self.rules = rules_of(setting.game)
         self._profile: tuple[int, Profile] | None = None
+        self.building = 0.0  # seconds in which forms were made, mostly of counting joint weights
 
     @cached_property
     def target(self) -> Any:
@@ -161,6 +162,13 @@ class HoldemCourse:
 
     @cached_property
     def computations(self) -> list[Computation]:
+        began = time.perf_counter()
+        try:
+            return self._computations()
+        finally:
+            self.building += time.perf_counter() - began
+
+    def _computations(self) -> list[Computation]:
         recipe, setting, folder = self.recipe, self.setting, self.folder
         if recipe.parts:
             return [Computation(self._form_of(expert), recipe.solver, self.seed * len(self.every) + k,
@@ -296,6 +304,7 @@ def point(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
         "best": best.tolist(), "exploitability": float(best.mean()), "value": sweep.value() * setting.unit,
         "gap": of.gap(profile), "every": setting.every, "infosets": points_of(profile), "largest": of.largest,
         "buckets": str(profile.meta.get("abstraction", "")), "measuring": time.perf_counter() - began,
+        "building": of.building,
         "experts": [[e.name, list(e.keeps), e.buckets, e.size] for e in of.experts] if of.recipe.seats else [],
     }  # fmt: skip
 
