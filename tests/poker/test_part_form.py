@@ -163,7 +163,7 @@ def test_dynamic_parts_agree_with_sampled_boards():
     views = dynamic_views(RHODE)
     solver = solver_of(PartForm(views))
     solver.step(300)
-    sampled = kibitz.solve(views, "pcs", iterations=3000)
+    sampled = kibitz.solve(views, "pcs", iterations=500)
     value = value_of(PartForm(views), solver.probabilities())
     assert abs(value - value_of(PartForm(views), sampled.probabilities)) < 0.15
 
