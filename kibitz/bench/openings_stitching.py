@@ -155,7 +155,7 @@ STITCHING: dict[str, Opening] = {
         "limit hold'em, 20 cards",
         (
             Reason(r"^Static\.S=N is less", UNDECIDED,
-                   "S=N is less exploitable in all seeds; in some of them the difference is smaller than the sum of "
+                   "S=N is less exploitable in all seeds; in half of them the difference is smaller than the sum of "
                    "what both strategies changed in the last doubling of their training.",
                    "Exact; six seeds; solved to a gap of 1 mbb/h.", "Static S=N is less exploitable than Base"),
             Reason(r"^Dynamic is less", UNDECIDED,
@@ -164,7 +164,7 @@ STITCHING: dict[str, Opening] = {
             Reason(r"wins from Base", HOLDS, "Likely: experts have finer buckets than Base in the part that is played.",
                    "Exact; six seeds.", "Dynamic and Static S=N win from Base"),
             Reason(r"^equilibria of one abstraction", FAILS,
-                   "Six strategies of Base, from different initialisations, differ by less in most seeds.",
+                   "Six strategies of Base, from different initialisations, differ much less.",
                    "Exact; six seeds; approximate equilibria.", "Equilibria of one abstraction explain the difference"),
             Reason(r"^more training makes", HOLDS,
                    "Likely: the average of early iterations mixes more, and gives a best response less to exploit.",

@@ -88,7 +88,8 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
     exact = {key: of[-1] for key, of in points.items()}
     pairs = {(each["one"], each["other"], each["seed"]): each for some in every for each in some["pairs"]}
     trained = sum(float(of[-1]["seconds"]) for of in points.values())
-    return CourseResults(points, exact, {}, pairs, {}, trained, ("cpu",))
+    devices = tuple(sorted({each["by"].get("device", "") for each in every if "by" in each}))
+    return CourseResults(points, exact, {}, pairs, {}, trained, devices)
 
 
 def claims(r: CourseResults) -> Iterator[Claim]:
@@ -149,7 +150,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         about=f"{setting.game}, at most {setting.limits[0]:,} infosets for each computation, as fixed in "
         f"docs/plans/large_tables.md. Base is {sizes.base}. The large table "
         "(docs/stitching_large.md) has the deck of 52 cards, on sampled flops where exact figures take too long; here "
-        f"nothing is sampled but in {' and '.join(sampled)}. {len(r.seeds(BASE))} random initialisations.",
+        f"nothing is sampled but in {' and '.join(sampled)}. {len(r.seeds(BASE))} random initialisations"
+        f"{', on ' if r.made_on else ''}{' and '.join(r.made_on)}.",
         departs=(f"A deck of {cards} cards: {deck.ranks} ranks in {deck.suits} suits.",
                  "An exploitability is compared with a margin: the sum of what both strategies changed in the last "
                  "doubling of their training. A smaller difference is undecided in that seed.",
