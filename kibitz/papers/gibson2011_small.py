@@ -88,7 +88,7 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
     exact = {key: of[-1] for key, of in points.items()}
     pairs = {(each["one"], each["other"], each["seed"]): each for some in every for each in some["pairs"]}
     trained = sum(float(of[-1]["seconds"]) for of in points.values())
-    devices = tuple(sorted({each["by"].get("device", "") for each in every if "by" in each}))
+    devices = tuple(sorted({each["by"].get("device", "").lstrip("0123456789 ") for each in every if "by" in each}))
     return CourseResults(points, exact, {}, pairs, {}, trained, devices)
 
 
