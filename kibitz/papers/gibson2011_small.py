@@ -112,7 +112,7 @@ def _first_planned(r: CourseResults) -> CourseResults:
     return replace(r, points=points, exact={key: of[-1] for key, of in points.items()}, pairs={})
 
 
-def table(r: CourseResults, cards: int = 20) -> Sheet:
+def table(r: CourseResults, cards: int) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for name in (*NAMES, large.CONDITIONAL):
         spread, seeds = r.spread(name), r.seeds(name)

@@ -131,7 +131,7 @@ class HoldemCourse:
         self.name, self.recipe, self.seed, self.setting, self.base = name, recipe, seed, setting, base
         self.rules = rules_of(setting.game)
         self._profile: tuple[int, Profile] | None = None
-        self.building = 0.0  # seconds in which forms were made, mostly of counting joint weights
+        self.building = 0.0  # seconds in which forms were made
 
     @cached_property
     def target(self) -> Any:

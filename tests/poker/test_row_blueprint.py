@@ -272,12 +272,15 @@ def test_bytes_are_near(tmp_path):
 @pytest.mark.parametrize("threads", [2, 3, 50])
 def test_threads_write_the_same_bytes(monkeypatch, threads):
     """Whatever each of them takes: no row is left out, and none is written by two."""
-    for made in (base(), expert("r", (1,))):
-        alone = made.store.shares()
-        monkeypatch.setattr(placed_rows, "PIECE", 1)
-        monkeypatch.setattr(placed_rows, "cores", lambda: threads)
-        np.testing.assert_array_equal(made.store.shares(), alone)
-        assert alone.any()
+    whole = placed_blueprint(machine(), RowPlan((FINE,)), seed=3)
+    whole.train(iterations=400)
+    every = whole, expert("r", (1,))
+    alone = [made.store.shares() for made in every]
+    monkeypatch.setattr(placed_rows, "PIECE", 1)
+    monkeypatch.setattr(placed_rows, "cores", lambda: threads)
+    for made, bytes_of_one in zip(every, alone, strict=True):
+        assert made.store.trainable and bytes_of_one.any()
+        np.testing.assert_array_equal(made.store.shares(), bytes_of_one)
 
 
 def test_threads_clear_all_columns(monkeypatch):

@@ -123,8 +123,8 @@ def _cuts(columns: int, work: NDArray[np.int64] | None = None) -> list[tuple[int
     if work is None:
         cuts = np.linspace(0, columns, pieces + 1).astype(np.int64)
     else:
-        cuts = np.searchsorted(np.cumsum(work), np.linspace(0, work.sum(), pieces + 1)[:-1], side="right")
-        cuts = np.append(np.where(np.arange(pieces) > 0, cuts, 0), len(work))
+        done = np.concatenate([[0], np.cumsum(work)])
+        cuts = np.searchsorted(done, np.linspace(0, done[-1], pieces + 1))
     return [(int(low), int(high)) for low, high in pairwise(cuts)]
 
 
