@@ -29,7 +29,9 @@ from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import Sheet, Spread
 
 TITLE = "Stitching in two-player limit hold'em with a deck of 20 cards"
-STRATEGIES, WAYS = "small: strategies, further", "small: ways to Base"  # names of runs
+STRATEGIES, WAYS = "small: strategies, to the end", "small: ways to Base"  # names of runs
+SECOND = "small: strategies, further"  # of runs by the second plan, which stopped at a gap of 1
+GAP, FIRST_GAP = 0.1, 1.0  # NashConv in the abstract game, mbb/h, at which a computation stops
 SEEDS = range(6)
 # In the order of the stages: the paper's own come first.
 MAIN = (BASE, ALL, DYNAMIC, EACH, FINEST, large.CONDITIONAL, *large.ALONE, *large.FINER)
@@ -39,7 +41,7 @@ QUICK = (BASE, ALL, large.CONDITIONAL)
 
 def setting_of(quick: bool, folder: str, device: str = "cpu") -> CourseSetting:
     game, limits = (large.TINY, large.TINY_LIMITS) if quick else (large.SMALL, large.SMALL_LIMITS)
-    return CourseSetting(large.PAPER, game, limits, 1.0, 1, 0, folder, device)
+    return CourseSetting(large.PAPER, game, limits, GAP, 1, 0, folder, device)
 
 
 def strategy(name: str, seed: int, *fields: Any) -> dict[str, Any]:
@@ -55,10 +57,10 @@ def strategy(name: str, seed: int, *fields: Any) -> dict[str, Any]:
 
 def _runs(setting: CourseSetting, seeds: Sequence[int], ways: Sequence[int]) -> list[Run]:
     """ways: seeds of other ways to Base."""
-    of, quick = arguments(setting), setting.game == large.TINY
-    main, others = (QUICK, OTHERS[:1]) if quick else (MAIN, OTHERS)
+    of, first = arguments(setting), arguments(replace(setting, gap=FIRST_GAP))
+    main, others = (QUICK, OTHERS[:1]) if setting.game == large.TINY else (MAIN, OTHERS)
     return [Run(STRATEGIES, strategy, [(name, seed, *of) for name in main for seed in seeds], "cores"),
-            Run(WAYS, strategy, [(name, seed, *of) for name in others for seed in ways], "cores")]  # fmt: skip
+            Run(WAYS, strategy, [(name, seed, *first) for name in others for seed in ways], "cores")]  # fmt: skip
 
 
 def runs(plan: PaperPlan) -> list[Run]:
@@ -81,10 +83,14 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
         answers = results_in(Path(plan.results))
         if not answers.get(STRATEGIES):
             raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage small-0)")
-    every = [each for run in (STRATEGIES, WAYS) for each in answers.get(run, [])]
-    points = keyed_points(point for each in every for point in each["points"])
-    if BASE not in {name for name, _ in points}:
+    r = _results([each for run in (STRATEGIES, WAYS) for each in answers.get(run, [])])
+    if BASE not in {name for name, _ in r.points}:
         raise ArtefactError(f"{plan.results} has no results of {BASE}: run the stage small-0 first")
+    return replace(r, others={SECOND: answers.get(SECOND, [])})
+
+
+def _results(every: Sequence[dict[str, Any]]) -> CourseResults:
+    points = keyed_points(point for each in every for point in each["points"])
     exact = {key: of[-1] for key, of in points.items()}
     pairs = {(each["one"], each["other"], each["seed"]): each for some in every for each in some["pairs"]}
     trained = sum(float(of[-1]["seconds"]) for of in points.values())
@@ -93,14 +99,15 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
 
 
 def claims(r: CourseResults) -> Iterator[Claim]:
-    """At the end of the training; those about exploitability also as the plan was first."""
-    first = {claim.text: claim for claim in compared(_first_planned(r))}
+    """At the end of the training; those about exploitability also as the plan was before."""
+    earlier = {f"at a gap of {FIRST_GAP:g}, as planned second": _results(r.others.get(SECOND, [])),
+               f"after {large.FIRST_LIMIT} iterations, as first planned": _first_planned(r)}  # fmt: skip
+    before = {rule: {claim.text: claim.cases for claim in compared(of)} for rule, of in earlier.items()}
     for claim in compared(r):
-        before = first.get(claim.text)
-        if before is not None and len(before.cases) == len(claim.cases):
-            claim = replace(claim, cases=(), leading=True, variants={
-                "at the end": claim.cases,
-                f"after {large.FIRST_LIMIT} iterations, as first planned": before.cases})  # fmt: skip
+        others = {rule: of.get(claim.text, ()) for rule, of in before.items()}
+        others = {rule: cases for rule, cases in others.items() if len(cases) == len(claim.cases)}
+        if others:
+            claim = replace(claim, cases=(), leading=True, variants={"at the end": claim.cases, **others})
         yield claim
     yield from why.claims(r)
 
@@ -155,8 +162,9 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         departs=(f"A deck of {cards} cards: {deck.ranks} ranks in {deck.suits} suits.",
                  "An exploitability is compared with a margin: the sum of what both strategies changed in the last "
                  "doubling of their training. A smaller difference is undecided in that seed.",
-                 "Claims about exploitability are judged at the end of the training, and again after "
-                 f"{large.FIRST_LIMIT} iterations, where it ended by the first plan.",
+                 f"Claims about exploitability are judged at the end of the training (a gap of {GAP:g} mbb/h, or "
+                 f"{large.SMALL_LOOKS[-1]:,} iterations), and again where it ended by earlier plans: at a gap of "
+                 f"{FIRST_GAP:g}, and after {large.FIRST_LIMIT} iterations.",
                  *([finer] if any(name in large.FINER for name, _ in r.points) else [])),
         limits="Limits", sheets=tuple(sheet for sheet in sheets if sheet.rows),
         pictures=tuple(each for each in (course, picture) if each.panels),

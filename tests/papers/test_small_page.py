@@ -68,6 +68,12 @@ def test_claims_are_judged_as_first_planned_too():
     claim = next(each for each in small.claims(r) if each.text == f"{ALL} is less exploitable than {BASE}")
     assert list(claim.verdicts.values()) == ["undecided", "fails"] and claim.verdict == "undecided"  # 30 < 20 + 20
     assert "fails: true in 0 of 6 random initialisations (after 400 iterations, as first planned)" in claim.verdict_text
+    flat = [{"points": [look(name, seed, steps, steps, height) for steps in (400, 800, 1600)], "pairs": []}
+            for name, height in ((BASE, 330.0), (ALL, 300.0)) for seed in range(6)]  # fmt: skip
+    r = small.gather(small.EXPERIMENT.plan, {small.STRATEGIES: flat, small.SECOND: answers[small.STRATEGIES]})
+    claim = next(each for each in small.claims(r) if each.text == f"{ALL} is less exploitable than {BASE}")
+    assert list(claim.variants)[1] == "at a gap of 1, as planned second"
+    assert list(claim.verdicts.values()) == ["holds", "undecided", "holds"] and claim.verdict == "holds"
 
 
 def test_a_page_of_stages_is_that_of_one_command(tmp_path):
