@@ -126,12 +126,17 @@ def won(r: CourseResults, one: str, other: str) -> Spread | None:
     return Spread(tuple(means)) if means else None
 
 
+def known(r: CourseResults) -> list[str]:
+    """The strategies of which something was measured."""
+    return [name for name in NAMES if any(of == name for of, _ in r.points)]
+
+
 def table(r: CourseResults) -> Sheet:
-    rows: list[tuple[str, ...]] = []
-    for one in NAMES:
-        cells = [won(r, one, other) for other in NAMES]
+    names, rows = known(r), list[tuple[str, ...]]()
+    for one in names:
+        cells = [won(r, one, other) for other in names]
         rows.append((one, *("" if cell is None else f"{cell.mean:.2f}" for cell in cells)))
-    return Sheet("Table 3: winnings of the row against the column, mb/h", ("strategy", *NAMES), rows,
+    return Sheet("Table 3: winnings of the row against the column, mb/h", ("strategy", *names), rows,
                  "Exactly, over all boards and both seats; the mean over random initialisations. Empty: not measured.",
                  table=3)  # fmt: skip
 
@@ -145,11 +150,15 @@ def by_seed(r: CourseResults) -> Sheet:
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
-    mine = [name for name in NAMES if any(of == name for of, _ in r.points)]
-    matrix = [[0.0 if (cell := won(r, one, other)) is None else cell.mean for other in NAMES] for one in NAMES]
+    names = known(r)
+    matrix = [[None if (cell := won(r, one, other)) is None else cell.mean for other in names] for one in names]
+    pairs = sum(cell is not None for row in matrix for cell in row) // 2
+    missing = [name for name in NAMES[1:] if won(r, GRAFTED, name) is None]
+    heat = Heat("holdem", "Limit hold'em: winnings of the row against the column, mb/h", tuple(names), matrix, "mb/h")
     picture = curves(r, "grafts", "Limit hold'em: exploitability against training",
                      (("sampled boards", (*SINGLE, GRAFTED)), ("bucket form", (TWELVE, FOURTEEN))))  # fmt: skip
     return Page(
+        starts=len({seed for one, _, seed in r.pairs if one == GRAFTED}),
         about=f"{GAME} with percentile E[HS²] buckets, as fixed in docs/plans/large_tables.md. There is a graft for "
         f"each player and each of the parts r, cr, ccr and cccr, in computations of up to {LIMITS[1]:,} infosets; the "
         "opponent plays the whole game with the base's buckets. 12 and 14 have the paper's number of buckets in each "
@@ -160,10 +169,11 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             "\"superseded\" as \"beats\".",
             "The buckets of 20x8, 20x7 and 20x32 are described in another paper. Names are the paper's, for strategies "
             "with the same role and the same ratio of sizes.",
+            *([f"A claim without a figure is left out: {GRAFTED} against {', '.join(missing)} was not measured yet."]
+              if missing else []),
         ),
-        sheets=(table(r), by_seed(r), convergence(r, mine)),
-        pictures=(Heat("holdem", "Limit hold'em: winnings of the row against the column, mb/h", NAMES, matrix, "mb/h"),
-                  *([picture] if picture.panels else [])),
+        sheets=(table(r), by_seed(r), convergence(r, names)),
+        pictures=(*([heat] if pairs > 2 else []), *([picture] if picture.panels else [])),
         figures={"unit": "mb/h", "pairs": [each for key, each in r.pairs.items() if key[0] in NAMES],
                  "points": [p for (of, _), some in r.points.items() if of in NAMES for p in some]},
     )  # fmt: skip

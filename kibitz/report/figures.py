@@ -66,7 +66,7 @@ class Heat:
     name: str  # of the file
     title: str
     names: tuple[str, ...]
-    matrix: list[list[float]]
+    matrix: Sequence[Sequence[float | None]]  # None: not known
     unit: str
     side: tuple[tuple[str, list[float]], ...] = ()  # columns of figures beside it
     text: str = ""  # a paragraph beside it

@@ -39,7 +39,7 @@ def heat_map(heat: Heat) -> Any:
 
     matrix = np.array(heat.matrix, float)
     m = len(heat.names)
-    off = ~np.eye(m, dtype=bool)
+    off = ~np.eye(m, dtype=bool) & ~np.isnan(matrix)
     most = float(np.abs(matrix[off]).max(initial=0.0)) or 1.0
     # One loud pair must not make the others pale.
     limit = max(float(np.quantile(np.abs(matrix[off]), 0.95)) if off.any() else most, most / 4, 1e-12)
@@ -54,7 +54,7 @@ def heat_map(heat: Heat) -> Any:
     size = 9 if m <= 10 else 8
     for row in range(m):
         for column in range(m):
-            if row != column:
+            if off[row, column]:
                 x = matrix[row, column]
                 strong = abs(x) > 0.62 * limit
                 axes.text(column, row, _short(x, most), ha="center", va="center", fontsize=size,

@@ -74,12 +74,21 @@ def test_every_stage(small):
 
 
 def test_grafts(small):
-    for name in ("graft-0", "graft-recall"):
-        assert done(name, small)[0]
+    assert done("graft-0", small)[0]
+    path = small / "out" / "graft-0.json"
+    entries = json.loads(path.read_text())
+    path.write_text(json.dumps(entries[:9]))  # a session that ended after the first pair
+    report = grafts.EXPERIMENT.recompute(PaperPlan(starts=3, results=str(small / "out")))
+    assert [claim.text for claim in report.claims] == ["the grafted strategy beats 20x8"] and report.plan.starts == 1
+    assert "20x8 grafted against 20x7, 20x32, 14, 12 was not measured" in report.departs[-1]
+    assert [picture.name for picture in report.pictures] == ["grafts"] and len(report.sheets[0].rows) == 4
+    path.write_text(json.dumps(entries))
+    assert done("graft-recall", small)[0]
     report = grafts.EXPERIMENT.recompute(PaperPlan(starts=3, results=str(small / "out")))
     assert sum(claim.of_the_paper for claim in report.claims) == 6 and len(report.figures["pairs"]) == 9
     cells = {row[0]: row[1:] for row in report.sheets[0].rows}
     assert all(cells["20x8 grafted"][1:]) and cells["12"][1] == ""
+    assert [picture.name for picture in report.pictures] == ["holdem", "grafts"] and len(report.departs) == 2
     with pytest.raises(ArtefactError, match="graft-0"):
         grafts.gather(PaperPlan(results=str(small)), {})
 

@@ -120,6 +120,15 @@ def test_names_of_a_heat_map_stand_apart():
     assert covered(heat_map(Heat("x", "A title", names, matrix, "milli-antes", side))) == []
 
 
+def test_a_cell_that_is_not_known_is_empty():
+    heat = Heat("x", "A title", ("a", "b", "c"), [[None, 9.9, None], [-9.9, None, None], [None] * 3], "mb/h")
+    assert picture_of(json.loads(json.dumps(picture_data(heat), allow_nan=False))) == heat
+    axes = heat_map(heat).axes[0]
+    assert [text.get_text() for text in axes.texts if "9.9" in text.get_text()] == ["9.9", "-9.9"]
+    assert axes.images[0].get_array().mask.tolist() == [[True, False, True], [False, True, True], [True] * 3]
+    assert not [text for text in axes.texts if "nan" in text.get_text()]
+
+
 def test_ticks_and_their_numbers():
     assert log_ticks(0.8, 1200) == [1, 10, 100, 1000]
     assert log_ticks(0.9, 30) == [1, 2, 5, 10, 20]
