@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
@@ -131,13 +131,17 @@ def keyed_points(every: Iterable[dict[str, Any]]) -> dict[tuple[str, int], list[
 
 def results_of(folder: Path) -> CourseResults:
     """What the ledgers of a folder hold."""
-    answers = results_in(folder)
-    points = keyed_points(answers.get(POINT, []))
+    return results_among(results_in(folder))
+
+
+def results_among(answers: Mapping[str, list[dict[str, Any]]], begins: str = "") -> CourseResults:
+    """The same of answers by name of a run. begins: with which the names of these runs begin."""
+    points = keyed_points(answers.get(begins + POINT, []))
 
     def keyed(run: str, *keys: str) -> dict[Any, dict[str, Any]]:
-        return {tuple(each[key] for key in keys): each for each in answers.get(run, [])}
+        return {tuple(each[key] for key in keys): each for each in answers.get(begins + run, [])}
 
-    courses = {POINT, TRAIN, WHOLE, OPENINGS, PAIR, MATCH}
+    courses = {begins + run for run in (POINT, TRAIN, WHOLE, OPENINGS, PAIR, MATCH)}
     every = [each for run, of in answers.items() for each in of if run in courses]
     others = {run: of for run, of in answers.items() if run not in courses}
     return CourseResults(

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 
 from kibitz.core.errors import SpecError
@@ -53,6 +54,9 @@ POINTS, SMALL_POINTS = (13, 15, 17, 18, 19), (12, 14, 16)  # boards of each comp
 # Iterations in the bucket form: of the base, the finest strategy, and parts with their own buckets.
 LOOKS, FINEST_LOOKS, PART_LOOKS, EACH_LOOKS = (50, 400, 1600), (100, 400, 800), (50, 200, 800), (50, 200, 400)
 SMALL_LOOKS, FIRST_LIMIT = (200, 400, 800, 1600), 400  # at most 400 in the first plan
+# Trained further, to a smaller gap: looks at half of the iterations and at the end; names of runs begin so.
+FURTHER, FURTHER_GAP = "further: ", 0.1
+FURTHER_LOOKS, FURTHER_FINE = (800, 1600), (400, 800)  # of small strategies; of S={i} and Finest
 # The paper's parts ccr and cccr begin within the second round, where parts have no bucket form: cc has both.
 EACH_PARTS = "prefix(r, cr, cc)"
 EACH_INSIDE = {"r": "percentile(9)", "cr": "percentile(9)", "cc": "percentile(11)"}
@@ -78,8 +82,15 @@ def setting_of(quick: bool, folder: str, device: str) -> CourseSetting:
     return CourseSetting(PAPER, GAME, LIMITS, 1.0, 16, 5_000_000, folder, device)
 
 
+def further(setting: CourseSetting) -> CourseSetting:
+    """The same, to a smaller gap, with checkpoints of its own."""
+    return replace(setting, gap=FURTHER_GAP, folder=f"{setting.folder}/further")
+
+
 def points(setting: CourseSetting, name: str) -> tuple[int, ...]:
     """Iterations of each computation at which a strategy is measured; the last is where claims are judged."""
+    if setting.game == GAME and setting.gap == FURTHER_GAP:
+        return FURTHER_FINE if name in (EACH, FINEST) else FURTHER_LOOKS
     if _sampled(name):
         return tuple(1 << power for power in {GAME: POINTS, SMALL: SMALL_POINTS}.get(setting.game, TINY_POINTS))
     if setting.game == SMALL:
@@ -145,6 +156,17 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
     def stage(name: str, about: str, *runs: Run) -> Stage:
         return Stage(name, about, runs, seconds_of)
 
+    beyond = further(setting)
+    far, end = arguments(beyond), {name: points(beyond, name)[-1] for name in (*NAMES, CONDITIONAL)}
+
+    def trained_further(name: str, about: str, seed: int, *names: str, exact: bool = True) -> Stage:
+        runs = [Run(FURTHER + POINT, point, [(of, seed, n, *far) for of in names for n in points(beyond, of)])]
+        if exact:
+            mine = [of for of in names if of != BASE]
+            runs += [Run(FURTHER + WHOLE, whole, [(of, seed, end[of], *far) for of in names]),
+                     Run(FURTHER + PAIR, pair, [(BASE, of, seed, (end[BASE], end[of]), *far) for of in mine])]
+        return stage(name, f"{about}, to a gap of {FURTHER_GAP:g}", *runs)
+
     control = next(iter(FINER))
     first, others = SEEDS[0], SEEDS[1:]
     yield stage("two-all-0", "Base and S=N: curves, exact exploitability, exact winnings",
@@ -180,6 +202,12 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
     for seed in others:
         yield stage(f"two-finest-{seed}", "Finest, the end of its training on sampled flops",
                     course(FINEST, seed, (last[FINEST],)))  # fmt: skip
+    for seed in SEEDS:
+        where = "" if seed == first else " on sampled flops"
+        yield trained_further(f"two-further-{seed}", f"Base, S=N and S=N solved per hand{where}", seed, BASE, ALL,
+                              CONDITIONAL, exact=seed == first)  # fmt: skip
+    for file, name in (("dynamic", DYNAMIC), ("each", EACH), ("finest", FINEST)):
+        yield trained_further(f"two-further-{file}", name, first, name)
     yield stage("two-pilot", "Base on sampled boards: how far from convergence is such a training?",
                 course(SAMPLED, first), exactly(SAMPLED, seed=first))  # fmt: skip
     ready = [(name, 0, last[name], *of) for name in NAMES]
@@ -201,8 +229,8 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
 def seconds_of(run: Run, piece: int) -> float:
     """Of a step on one H200, about."""
     fixed = {WHOLE: EXACTLY, OPENINGS: LOOK, PAIR: VALUE, MATCH: PLAYED}
-    if run.name in fixed:
-        return fixed[run.name]
+    if run.name.removeprefix(FURTHER) in fixed:
+        return fixed[run.name.removeprefix(FURTHER)]
     name, steps = run.pieces[piece][0], run.pieces[piece][2]
     before = run.pieces[piece - 1][2] if piece and run.pieces[piece - 1][:2] == run.pieces[piece][:2] else 0
     measuring = 0.0 if run.name == TRAIN else LOOK

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from kibitz.papers.course_results import (
     convergence,
     curves,
     less_exploitable,
+    results_among,
     results_of,
     widened,
     wins_exactly,
@@ -53,6 +55,11 @@ def matched(r: CourseResults) -> HoldemResults | None:
     return HoldemResults(HoldemSetting(large.GAME, large.LIMITS, 0, deals, ""), FILES, {}, {}, won, {}, {})
 
 
+def further(r: CourseResults) -> CourseResults:
+    """What was measured of strategies that were trained further."""
+    return results_among(r.others, large.FURTHER)
+
+
 def claims(r: CourseResults) -> Iterator[Claim]:
     """What the paper says of Table 2, two players; claims that nothing was measured for are left out."""
     table = matched(r)
@@ -63,6 +70,8 @@ def claims(r: CourseResults) -> Iterator[Claim]:
         for name in NAMES[:-1]:
             yield shared.beats(f"the finest strategy beats {name}", SOURCE, table, FINEST, name)
     yield from compared(r)
+    for claim in compared(further(r)):
+        yield replace(claim, text=f"trained to a gap of {large.FURTHER_GAP:g}, {claim.text}", source=OURS)
     seeds = r.seeds(BASE)
     if seeds:
         mine = [r.exploitability(BASE, seed) for seed in seeds]
@@ -171,13 +180,17 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     picture = curves(r, "course", "Limit hold'em: exploitability against training",
                      (("trained over all boards", (*NAMES, large.CONDITIONAL)),
                       ("trained on sampled boards", (large.SAMPLED,))))  # fmt: skip
+    beyond = further(r)
+    ends = [replace(sheet, title=f"{sheet.title}, trained to a gap of {large.FURTHER_GAP:g}")
+            for sheet in (convergence(beyond, (*NAMES, large.CONDITIONAL)), pairs(beyond))]  # fmt: skip
     not_all = f" Not converged by the plan's rule: {', '.join(unsure)}." if unsure else ""
     return Page(
         about=f"{large.GAME} with percentile E[HS²] buckets and perfect recall, at most {large.LIMITS[0]:,} infosets "
         f"for each computation ({large.LIMITS[1]:,} for the finest strategy), as fixed in docs/plans/large_tables.md. "
         "All strategies are averages of dcfr+ over all boards, with joint weights of buckets, from a random strategy "
         f"that is drawn from the seed: {_seeds(r)}. docs/stitching_why.md has the causes of what is found here. On "
-        f"{' and '.join(r.made_on) or 'no machine'}, {r.seconds / 60:.0f} minutes in all, measurements included."
+        f"{' and '.join(r.made_on) or 'no machine'}, {(r.seconds + beyond.seconds) / 60:.0f} minutes in all, "
+        "measurements included."
         f"{not_all}",
         departs=(
             "The paper ran 720 million iterations of chance-sampled CFR for every computation, one deal per iteration.",
@@ -192,10 +205,12 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             *([] if r.matches else ["Claims about earnings are left out: no matches were played."]),
         ),
         sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.CONDITIONAL, large.SAMPLED)),
-                                         pairs(r), sizes(r), openings(r)) if sheet.rows),
+                                         pairs(r), *ends, sizes(r), openings(r)) if sheet.rows),
         pictures=(picture,) if picture.panels else (),
         figures={"unit": "milli-big-blinds per hand", "points": [p for of in r.points.values() for p in of],
                  "exact": list(r.exact.values()), "pairs": list(r.pairs.values()),
+                 "further": [*beyond.exact.values(), *beyond.pairs.values(),
+                             *(p for of in beyond.points.values() for p in of)],
                  "matches": list(r.matches.values()), "openings": list(r.openings.values()),
                  "paper": {name: list(row) for name, row in PAPER.items()}},
     )  # fmt: skip

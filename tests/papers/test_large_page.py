@@ -94,6 +94,24 @@ def test_the_page(tmp_path):
     assert json.dumps(report.data())
 
 
+def test_claims_are_judged_once_more_with_further_training(tmp_path):
+    plan = made(tmp_path, {**HEIGHT, ALL: 320.0}, matches=False)
+    first = json.loads((tmp_path / "some.json").read_text())
+    made(tmp_path, {BASE: 312.0, ALL: 300.0}, seeds=(0,), matches=False)
+    later = [{**each, "run": large.FURTHER + each["run"]} for each in json.loads((tmp_path / "some.json").read_text())]
+    (tmp_path / "some.json").write_text(json.dumps(first + later))
+    found = verdicts(plan)
+    assert found[f"{ALL} is less exploitable than {BASE}"] == "fails"
+    assert found[f"trained to a gap of 0.1, {ALL} is less exploitable than {BASE}"] == "holds"
+    assert f"trained to a gap of 0.1, {DYNAMIC} is less exploitable than {BASE}" not in found
+    report = page.EXPERIMENT.recompute(plan)
+    assert not any(claim.of_the_paper for claim in report.claims if claim.text.startswith("trained"))
+    rows = {sheet.title: sheet.rows for sheet in report.sheets}
+    assert [row[0] for row in rows["Convergence, trained to a gap of 0.1"]] == [f"{BASE}, seed 0", f"{ALL}, seed 0"]
+    assert rows["Exact winnings, trained to a gap of 0.1"] == [(f"{BASE} from {ALL}, seed 0", "-5.000")]
+    assert {each["exploitability"] for each in report.figures["exact"] if each["name"] == ALL} == {320.0, 321.0, 322.0}
+
+
 def test_what_is_missing(tmp_path):
     plan = made(tmp_path, {BASE: 310.0, ALL: 289.0}, seeds=(0,), matches=False)
     report = page.EXPERIMENT.recompute(plan)

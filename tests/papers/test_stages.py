@@ -55,7 +55,8 @@ def test_every_stage(small):
     every = {name: each for name, each in stages.all_stages(True, str(small / "work"), "cpu").items()
              if name.startswith(("two", "why"))}  # fmt: skip
     for name, stage in every.items():
-        if name[-1] in "12" and name[:-2] in ("two-all", "two-dynamic", "two-each", "two-finest", "why-experts"):
+        if name[-1] in "12" and name[:-2] in ("two-all", "two-dynamic", "two-each", "two-finest", "two-further",
+                                                "why-experts"):
             continue  # other seeds
         whole, entries, _ = done(name, small, known=small / "out")
         steps = len(list(stage.steps()))
@@ -71,6 +72,19 @@ def test_every_stage(small):
     assert [e["steps"] for e in points] == [8, 16, 32] and points[-1]["gap"] < points[0]["gap"]
     assert all(e["gap"] > 0 for e in results[holdem_course.POINT] if e["name"] == ALL)
     assert all(e["gap"] is None for e in results[holdem_course.POINT] if e["name"] == DYNAMIC)
+
+
+def test_further_training_has_checkpoints_and_results_of_its_own(small):
+    assert done("two-further-0", small)[0]
+    setting = two.setting_of(True, str(small / "work"), "cpu")
+    far = two.further(setting)
+    assert (far.gap, setting.gap) == (0.1, 1.0) and far.folder != setting.folder
+    results = ledger.results_in(small / "out")
+    assert set(results) == {two.FURTHER + run for run in (holdem_course.POINT, holdem_course.WHOLE, holdem_course.PAIR)}
+    assert [e["name"] for e in results[two.FURTHER + holdem_course.WHOLE]] == [BASE, ALL, two.CONDITIONAL]
+    assert [e["other"] for e in results[two.FURTHER + holdem_course.PAIR]] == [ALL, two.CONDITIONAL]
+    large = two.further(two.setting_of(False, "", "cpu"))
+    assert two.points(large, BASE) == (800, 1600) and two.points(large, EACH) == (400, 800)
 
 
 def test_grafts(small):
