@@ -54,7 +54,7 @@ PARTNER = r"acpc join|acpc serve .*--port|ui"
 # With compiling, a minute.
 SLOW = r"reproduce|bench|(stitch auto|train) 'poker\(file=holdem.limit.[23]p|"
 SLOW += r"acpc serve rhode_island|\w+ holdem.limit.3p|evaluate always|"
-SLOW += r"poker flops --pot 100 |match 'search|match three|play 'leduc\(players=3\)'|"
+SLOW += r"sweep .solve leduc --until|poker flops --pot 100 |match 'search|match three|play 'leduc\(players=3\)'|"
 SLOW += r"poker preflop --stacks 20 |poker cards equity ([AKQJT][AKQJT]s?o? |'top)|poker cards show 'Ah Kd'$"
 OUTPUTS = {"--out", "--plot", "--log", "--markdown", "--transcript", "--checkpoint", "--html", "--csv"}
 GAMES = {

@@ -186,6 +186,7 @@ def test_claims_of_rhode_island_follow_the_figures(values, verdict):
     assert points_plot(gains).axes[0].get_xscale() == "linear"  # gains below one chip
 
 
+@pytest.mark.slow
 def test_a_quick_run_of_rhode_island():
     plan = PaperPlan(starts=1, quick=True, part="rhode-island", jobs=1)
     results = page.EXPERIMENT.gather(plan, carry_out(page.EXPERIMENT.runs(plan), 1))["rhode-island"]

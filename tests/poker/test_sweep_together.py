@@ -30,7 +30,7 @@ def sweeps_of(name, dtype=np.float32):
 
 
 @pytest.mark.skipif(COMPILER is None, reason="no C++ compiler")
-@pytest.mark.parametrize("name", ["leduc", "turn hold'em of 10 cards"])
+@pytest.mark.parametrize("name", ["leduc", pytest.param("turn hold'em of 10 cards", marks=pytest.mark.slow)])
 def test_the_source_gives_the_bits_of_one_sweep_alone(name, tmp_path):
     sweeps = sweeps_of(name)
     packer = packer_on_cores(sweeps)
