@@ -110,15 +110,14 @@ STITCHING: dict[str, Opening] = {
         "Strategy stitching in two-player limit hold'em, over all boards",
         (3, 1, 6),
         "The exploitability column of Table 2 of Gibson & Szafron (2011) is recomputed for two players, with every "
-        "strategy solved over all boards: Base is as exploitable as the paper's, and Dynamic and S={i} come near its "
-        "figures, but still rose when their training ended. S=N, the least exploitable of the paper, is the most "
-        "exploitable here, because of the rule that ended its training; with both experts solved it is as exploitable "
-        "as Base.",
+        "strategy solved over all boards: where training ended, Base, Dynamic and S={i} are near the paper's figures, "
+        "but all of them still changed. S=N, the least exploitable of the paper, is the most exploitable here; the "
+        "rule that ended its training explains its excess over Base, but not all of its distance to the paper.",
         "limit hold'em, all boards",
         (
             Reason(r"^Static\.S={i} is less", UNDECIDED,
-                   "S={i} has the lowest exploitability of those of one size, but the difference is within the margin: "
-                   "it still rose when its training ended.",
+                   "S={i} has the lowest exploitability of those of one size, but the difference is within the margin, "
+                   "which is the sum of what Base and S={i} changed in the last doubling of their training.",
                    "One seed, exact; 400 iterations.", "Static S={i} is less exploitable than Base"),
             Reason(r"^Static\.S=N is less exploitable", UNDECIDED,
                    "It is more exploitable in all seeds, in one of them within the margin. Base almost never enters "
@@ -131,8 +130,9 @@ STITCHING: dict[str, Opening] = {
                    "hand that enters their part.",
                    "Exact in seed 0. On every 16th flop it is above Base in all seeds, in seed 0 too.",
                    "The same, with both experts solved"),
-            Reason(r"^Dynamic is less", UNDECIDED, "Dynamic is not converged: its exploitability still rises with "
-                   "training.", "One seed, exact.", "Dynamic is less exploitable than Base"),
+            Reason(r"^Dynamic is less", UNDECIDED, "The difference is within the margin: Dynamic, and Base too, still "
+                   "became more exploitable with training.", "One seed, exact.",
+                   "Dynamic is less exploitable than Base"),
             Reason(r"^Static\.S=N is the least", FAILS, "As above: its cr-expert has learnt little.",
                    "One seed, exact.", "Static S=N is the least exploitable of those of one size"),
             Reason(r"conditional, is the least", UNDECIDED, "S={i} is less exploitable, but still changed.",
@@ -149,15 +149,16 @@ STITCHING: dict[str, Opening] = {
         "Strategy stitching in two-player limit hold'em with 20 cards",
         (4, 1, 1),
         "Three strategies of Table 2 of Gibson & Szafron (2011) are compared with a deck of 20 cards, where every "
-        "figure is exact, from six random initialisations: static experts with S=N win from Base and are less "
-        "exploitable in all of them, as in the paper. Dynamic wins from Base too, and is about as exploitable.",
+        "figure is exact, from six random initialisations: static experts with S=N are less exploitable than Base in "
+        "all of them, as in the paper, by the last of three rules for the end of training. Both S=N and Dynamic win "
+        "from Base, and Dynamic is about as exploitable as Base.",
         "limit hold'em, 20 cards",
         (
             Reason(r"^Static\.S=N is less", HOLDS,
-                   "Likely: experts have finer buckets than Base. The difference is larger than what both strategies "
-                   "still changed in the second half of their training; where training ended at a gap of 1, it was "
-                   "not, and the claim was undecided.",
-                   "Exact; six seeds; a gap of 0.1 mbb/h, or 1,600 iterations.",
+                   "Likely: experts have finer buckets than Base. Where training ended earlier, as planned first, the "
+                   "claim was undecided, because the strategies still changed too much.",
+                   "Exact; six seeds; a gap of 0.1 mbb/h, or 1,600 iterations. With 52 cards S=N is more exploitable "
+                   "than Base.",
                    "Static S=N is less exploitable than Base"),
             Reason(r"^Dynamic is less", UNDECIDED,
                    "The difference is smaller than what both strategies still changed in the second half of their "
@@ -167,10 +168,11 @@ STITCHING: dict[str, Opening] = {
                    "Exact; six seeds.", "Dynamic and Static S=N win from Base"),
             Reason(r"^equilibria of one abstraction", FAILS,
                    "Six strategies of Base, from different initialisations, differ less.",
-                   "Exact; six seeds; approximate equilibria.", "Equilibria of one abstraction explain the difference"),
+                   "Exact; six seeds; approximate equilibria.", "Different initialisations explain the difference"),
             Reason(r"^more training makes", HOLDS,
                    "Likely: the average of early iterations mixes more, and gives a best response less to exploit.",
-                   "Exact; dcfr+. Plain CFR, which converges slowly, still became less exploitable.",
+                   "Exact; averages of dcfr+, from 200 iterations to the last. Plain CFR, which converges slowly, "
+                   "still became less exploitable.",
                    "More training makes Base more exploitable"),
         ),
     ),
@@ -367,14 +369,15 @@ STITCHING: dict[str, Opening] = {
         "Strategy grafting in limit hold'em, on a GPU",
         (1, 0, 0),
         "Table 3 of Waugh, Bard & Bowling (2009) is recomputed with 262,144 sampled boards for each computation; one "
-        "pair of strategies has been measured so far, exactly, over all boards. The grafted strategy beats its base, "
+        "of six claims has been measured so far, exactly, over all boards. The grafted strategy beats its base, "
         "to which it lost with a hundredth of this training.",
         "limit hold'em, on a GPU",
         (
             Reason(r"^the grafted strategy beats 20x8", HOLDS,
                    "Likely: grafts are finer than the base in their part. With a hundredth of the training they had "
                    "lost to it.",
-                   "One seed; exact. No strategy is converged: exploitability still rises with training.",
+                   "One seed; exact. No strategy is converged. On sampled flops the grafted strategy is more "
+                   "exploitable than its base, by less than both still changed.",
                    "The grafted strategy beats its base"),
         ),
     ),

@@ -60,15 +60,15 @@ class CourseResults:
         return None
 
     def own_change(self, name: str, seed: int, what: str = "exploitability") -> float | None:
-        """The same of this seed: from half of the iterations that were made to all. Between looks it is interpolated,
-        linearly in the logarithm of the iterations; before the first look nothing is known."""
+        """The same of this seed, below 0 where it fell: from half of the iterations that were made to all. Between
+        looks it is interpolated, linearly in the logarithm of the iterations; before the first nothing is known."""
         figures = {_trained(point): float(point[what]) for point in self.points.get((name, seed), [])}
         if len(figures) < 2:
             return None
         looks = sorted(figures)
         half = max(looks[0], looks[-1] / 2)
         before = float(np.interp(math.log2(half), np.log2(looks), [figures[each] for each in looks]))
-        return abs(figures[looks[-1]] - before)
+        return figures[looks[-1]] - before
 
     def gap(self, name: str, seed: int) -> float | None:
         points = self.points.get((name, seed), [])
@@ -80,13 +80,13 @@ class CourseResults:
         if points and not points[-1]["solver"].startswith("pcs") and gap is not None:
             return gap < 1.0
         moved, value = self.change(name, seed), self.change(name, seed, "value")
-        return None if moved is None or value is None else moved < FLAT and value < FLAT_VALUE
+        return None if moved is None or value is None else abs(moved) < FLAT and abs(value) < FLAT_VALUE
 
     def margin(self, *names: str, seed: int) -> float:
         """What exact exploitabilities are unsure by, as their strategies still changed; of those never looked at twice
         the least that counts as converged."""
         moved = [self.change(name, seed) for name in names]
-        return sum(FLAT if each is None else each for each in moved)
+        return sum(FLAT if each is None else abs(each) for each in moved)
 
     def _off(self, one: str, other: str, seed: int) -> float:
         """By how much a difference on the sampled flops is off."""
@@ -129,9 +129,16 @@ def keyed_points(every: Iterable[dict[str, Any]]) -> dict[tuple[str, int], list[
     return {key: [of[steps] for steps in sorted(of)] for key, of in points.items()}
 
 
-def results_of(folder: Path) -> CourseResults:
-    """What the ledgers of a folder hold."""
-    return results_among(results_in(folder))
+COURSES = (POINT, TRAIN, WHOLE, OPENINGS, PAIR, MATCH)  # names of runs
+
+
+def results_of(folder: Path, paper: str = "") -> CourseResults:
+    """What the ledgers of a folder hold. paper: only strategies of this one; empty: of all."""
+
+    def wanted(entry: dict[str, Any]) -> bool:
+        return not paper or entry["run"] not in COURSES or paper in entry["arguments"]
+
+    return results_among(results_in(folder, wanted))
 
 
 def results_among(answers: Mapping[str, list[dict[str, Any]]], begins: str = "") -> CourseResults:
@@ -141,7 +148,7 @@ def results_among(answers: Mapping[str, list[dict[str, Any]]], begins: str = "")
     def keyed(run: str, *keys: str) -> dict[Any, dict[str, Any]]:
         return {tuple(each[key] for key in keys): each for each in answers.get(begins + run, [])}
 
-    courses = {begins + run for run in (POINT, TRAIN, WHOLE, OPENINGS, PAIR, MATCH)}
+    courses = {begins + run for run in COURSES}
     every = [each for run, of in answers.items() for each in of if run in courses]
     others = {run: of for run, of in answers.items() if run not in courses}
     return CourseResults(
@@ -199,17 +206,18 @@ def convergence(r: CourseResults, names: Iterable[str]) -> Sheet:
                 f"{name}, seed {seed}", ", ".join(f"{each:,}" for each in iterations),
                 "" if last["gap"] is None else f"{last['gap']:.2f}",
                 f"{last['exploitability']:.2f}", f"{exact['exploitability']:.2f}" if exact else "not measured",
-                "" if moved is None else f"{moved:.2f}", "" if value is None else f"{value:.2f}",
+                "" if moved is None else f"{moved:+.2f}", "" if value is None else f"{value:+.2f}",
                 {True: "yes", False: "no", None: "unknown"}[done], f"{last['seconds']:.0f}",
             ))  # fmt: skip
     return Sheet(
         "Convergence",
         ("strategy", "iterations of its computations", "abstract gap", r.where, "exact", "change of exploitability",
          "of value", "converged", "seconds of training"), rows,
-        "Abstract gap: NashConv in the abstract game, where it can be computed. Changes are over the last doubling of "
-        f"the training, {r.where}, interpolated between looks; empty where there was one look. Converged: the gap is "
-        f"below 1; where there is none, and on sampled boards, exploitability changed by less than {FLAT:g} and the "
-        f"value by less than {FLAT_VALUE:g} (docs/plans/large_tables.md).",
+        "Abstract gap: NashConv in the abstract game, where it can be computed; of experts the largest. Changes are "
+        f"over the last doubling of the training, {r.where}, interpolated between looks; empty where there was one "
+        "look. Value: of the first seat. Converged, by docs/plans/large_tables.md: the gap is below 1; where there is "
+        f"none, exploitability changed by less than {FLAT:g} and the value by less than {FLAT_VALUE:g}. A gap below 1 "
+        "does not mean that exploitability stays as it is.",
     )  # fmt: skip
 
 

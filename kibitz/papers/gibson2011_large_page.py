@@ -39,7 +39,7 @@ def runs(plan: PaperPlan) -> list[Run]:
 
 
 def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
-    r = results_of(Path(plan.results))
+    r = results_of(Path(plan.results), large.PAPER)
     if not r.points and not r.exact:
         raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage two-all-0)")
     return r
@@ -200,8 +200,10 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             "the second round, where experts can only be solved on sampled boards. Its experts have at most "
             f"{large.EACH_LOOKS[-1]} iterations, Dynamic and those of S=N {large.PART_LOOKS[-1]}.",
             "An exploitability is compared with a margin: what both strategies changed in the last doubling of their "
-            f"training, {FLAT:g} where there was one look; on sampled flops also by how much the same difference is "
-            "off there in seed 0, or any difference if that one is not known exactly.",
+            f"training. A seed with one look has the change of the first seed with more; {FLAT:g} if no seed has more. "
+            "On sampled flops the margin also has the error of the same difference in seed 0, exact against sampled; "
+            "if that is not known, the largest such error of any two strategies.",
+            "A claim holds if it is true in at least 75% of its seeds, and fails if it is false in 75%.",
             *([] if r.matches else ["Claims about earnings are left out: no matches were played."]),
         ),
         sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.CONDITIONAL, large.SAMPLED)),

@@ -162,6 +162,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         departs=(f"A deck of {cards} cards: {deck.ranks} ranks in {deck.suits} suits.",
                  "An exploitability is compared with a margin: the sum of what both strategies changed in the last "
                  "doubling of their training. A smaller difference is undecided in that seed.",
+                 "A claim holds if it is true in at least 75% of its seeds, and fails if it is false in 75%.",
+                 "The gap of a computation is NashConv in its abstract game. "
                  f"Claims about exploitability are judged at the end of the training (a gap of {GAP:g} mbb/h, or "
                  f"{large.SMALL_LOOKS[-1]:,} iterations), and again where it ended by earlier plans: at a gap of "
                  f"{FIRST_GAP:g}, and after {large.FIRST_LIMIT} iterations.",

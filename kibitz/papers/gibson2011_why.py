@@ -82,7 +82,7 @@ def causes(r: CourseResults) -> list[Cause]:
 
 
 def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
-    r = results_of(Path(plan.results))
+    r = results_of(Path(plan.results), large.PAPER)
     if BASE not in {name for name, _ in r.points}:
         raise ArtefactError(f"{plan.results} has no results of Base: run the stages two-all-0 and why-control first")
     return r

@@ -129,11 +129,13 @@ def ledgers_in(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.json")) if folder.is_dir() else []
 
 
-def results_in(folder: Path) -> dict[str, list[dict[str, Any]]]:
+def results_in(
+    folder: Path, wanted: Callable[[dict[str, Any]], bool] = lambda entry: True
+) -> dict[str, list[dict[str, Any]]]:
     """By name of a run, the answers of all ledgers of a folder, each with its seconds and what made it."""
     answers: dict[str, list[dict[str, Any]]] = {}
     for path in ledgers_in(folder):
-        for entry in entries_of(path):
+        for entry in filter(wanted, entries_of(path)):
             answers.setdefault(entry["run"], []).append(
                 {**entry["answer"], "step_seconds": entry["seconds"], "by": entry["by"]}
             )

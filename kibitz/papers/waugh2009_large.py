@@ -102,7 +102,7 @@ def seconds_of(run: Run, piece: int) -> float:
 
 
 def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
-    r = results_of(Path(plan.results))
+    r = results_of(Path(plan.results), PAPER)
     if not any(GRAFTED in key for key in r.pairs):
         raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage graft-0)")
     return r
@@ -149,6 +149,15 @@ def by_seed(r: CourseResults) -> Sheet:
     return Sheet("Exact winnings", ("who", "over all boards"), rows, "mb/h, the mean over both seats.")
 
 
+def sizes(r: CourseResults) -> Sheet:
+    last = [next(points[-1] for (of, _), points in sorted(r.points.items()) if of == name) for name in known(r)]
+    rows: list[tuple[str, ...]] = [
+        (each["name"], str(each["buckets"]), f"{each['infosets']:,}", f"{each['largest']:,}") for each in last
+    ]
+    return Sheet("Sizes", ("strategy", "buckets", "infosets", "of the largest computation"), rows,
+                 "Hands of equal strength share a bucket, so fewer buckets are in use than these.")  # fmt: skip
+
+
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     names = known(r)
     matrix = [[None if (cell := won(r, one, other)) is None else cell.mean for other in names] for one in names]
@@ -157,22 +166,25 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     heat = Heat("holdem", "Limit hold'em: winnings of the row against the column, mb/h", tuple(names), matrix, "mb/h")
     picture = curves(r, "grafts", "Limit hold'em: exploitability against training",
                      (("sampled boards", (*SINGLE, GRAFTED)), ("bucket form", (TWELVE, FOURTEEN))))  # fmt: skip
+    recall = ("12 and 14 have the paper's number of buckets in each round and perfect recall, and were solved by dcfr+ "
+              "over all boards. ") if {TWELVE, FOURTEEN} & set(names) else ""  # fmt: skip
     return Page(
         starts=len({seed for one, _, seed in r.pairs if one == GRAFTED}),
         about=f"{GAME} with percentile E[HS²] buckets, as fixed in docs/plans/large_tables.md. There is a graft for "
         f"each player and each of the parts r, cr, ccr and cccr, in computations of up to {LIMITS[1]:,} infosets; the "
-        "opponent plays the whole game with the base's buckets. 12 and 14 have the paper's number of buckets in each "
-        "round and perfect recall, and were solved by dcfr+ in the bucket form; all others by public chance sampling. "
-        f"A millibet (mb) is a thousandth of the small bet, which equals the big blind. On {' and '.join(r.made_on)}.",
+        f"opponent plays the whole game with the base's buckets. {recall}All others were solved by public chance "
+        "sampling: one board per iteration, all hands of both players. A millibet (mb) is a thousandth of the small "
+        f"bet, which equals the big blind. On {' and '.join(r.made_on)}, {r.seconds / 60:.0f} minutes in all, "
+        "measurements included.",
         departs=(
             "Our copy of the paper lacks the figures of its table; each sentence about them is a claim here. We read "
             "\"superseded\" as \"beats\".",
-            "The buckets of 20x8, 20x7 and 20x32 are described in another paper. Names are the paper's, for strategies "
-            "with the same role and the same ratio of sizes.",
+            "The buckets of 20x8, 20x7 and 20x32 are described in another paper. We keep the paper's names; ours have "
+            "other sizes, in the same ratio.",
             *([f"A claim without a figure is left out: {GRAFTED} against {', '.join(missing)} was not measured yet."]
               if missing else []),
         ),
-        sheets=(table(r), by_seed(r), convergence(r, names)),
+        sheets=(table(r), by_seed(r), sizes(r), convergence(r, names)),
         pictures=(*([heat] if pairs > 2 else []), *([picture] if picture.panels else [])),
         figures={"unit": "mb/h", "pairs": [each for key, each in r.pairs.items() if key[0] in NAMES],
                  "points": [p for (of, _), some in r.points.items() if of in NAMES for p in some]},

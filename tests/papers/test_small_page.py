@@ -64,7 +64,7 @@ def test_claims_are_judged_as_first_planned_too():
         for name, of in heights.items() for seed in range(6)]}  # fmt: skip
     r = small.gather(small.EXPERIMENT.plan, answers)
     share = math.log2(1.5)  # from 200 to 300 iterations, half of those that were made, of the way to 400
-    assert r.change(BASE, 0) == pytest.approx(20.0 - share) and r.change(ALL, 3) == pytest.approx(20.0 + share)
+    assert r.change(BASE, 0) == pytest.approx(20.0 - share) and r.change(ALL, 3) == pytest.approx(-20.0 - share)
     claim = next(each for each in small.claims(r) if each.text == f"{ALL} is less exploitable than {BASE}")
     assert list(claim.verdicts.values()) == ["undecided", "fails"] and claim.verdict == "undecided"  # 30 < 20 + 20
     assert "fails: true in 0 of 6 random initialisations (after 400 iterations, as first planned)" in claim.verdict_text
