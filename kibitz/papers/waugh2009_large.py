@@ -172,10 +172,10 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         starts=len({seed for one, _, seed in r.pairs if one == GRAFTED}),
         about=f"{GAME} with percentile E[HS²] buckets, as fixed in docs/plans/large_tables.md. There is a graft for "
         f"each player and each of the parts r, cr, ccr and cccr, in computations of up to {LIMITS[1]:,} infosets; the "
-        f"opponent plays the whole game with the base's buckets. {recall}All others were solved by public chance "
-        "sampling: one board per iteration, all hands of both players. A millibet (mb) is a thousandth of the small "
-        f"bet, which equals the big blind. On {' and '.join(r.made_on)}, {r.seconds / 60:.0f} minutes in all, "
-        "measurements included.",
+        f"opponent plays the whole game with the base's buckets. {recall}All {'others' if recall else 'strategies'} "
+        "were solved by public chance sampling: one board per iteration, all hands of both players. A millibet (mb) is "
+        f"a thousandth of the small bet, which equals the big blind. On {' and '.join(r.made_on)}, "
+        f"{r.seconds / 60:.0f} minutes in all, measurements included.",
         departs=(
             "Our copy of the paper lacks the figures of its table; each sentence about them is a claim here. We read "
             "\"superseded\" as \"beats\".",

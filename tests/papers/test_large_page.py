@@ -113,6 +113,16 @@ def test_claims_are_judged_once_more_with_further_training(tmp_path):
     assert {each["exploitability"] for each in report.figures["exact"] if each["name"] == ALL} == {320.0, 321.0, 322.0}
 
 
+def test_figures_of_another_paper_are_left_out(tmp_path):
+    plan = made(tmp_path)
+    seconds = page.gather(plan, {}).seconds
+    other = {**entry(courses.PAIR, one="20x8 grafted", other="20x8", seed=0, mean=9.9), "arguments": ["waugh2009"]}
+    (tmp_path / "graft-0.json").write_text(json.dumps([other]))
+    r = page.gather(plan, {})
+    assert r.seconds == seconds and all(BASE in key for key in r.pairs)
+    assert ("20x8 grafted", "20x8", 0) in results_of(tmp_path).pairs
+
+
 def test_what_is_missing(tmp_path):
     plan = made(tmp_path, {BASE: 310.0, ALL: 289.0}, seeds=(0,), matches=False)
     report = page.EXPERIMENT.recompute(plan)
