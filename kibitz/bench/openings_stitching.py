@@ -157,8 +157,8 @@ STITCHING: dict[str, Opening] = {
             Reason(r"^Static\.S=N is less", HOLDS,
                    "Likely: experts have finer buckets than Base. Where training ended earlier, as planned first, the "
                    "claim was undecided, because the strategies still changed too much.",
-                   "Exact; six seeds; a gap of 0.1 mbb/h, or 1,600 iterations. With 52 cards S=N is more exploitable "
-                   "than Base.",
+                   "Exact; six seeds; a gap of 0.1 mbb/h, or 1,600 iterations. With 52 cards, to a gap of 1, S=N was "
+                   "above Base.",
                    "Static S=N is less exploitable than Base"),
             Reason(r"^Dynamic is less", UNDECIDED,
                    "The difference is smaller than what both strategies still changed in the second half of their "

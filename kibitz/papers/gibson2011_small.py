@@ -30,8 +30,11 @@ from kibitz.report.figures import Sheet, Spread
 
 TITLE = "Stitching in two-player limit hold'em with a deck of 20 cards"
 STRATEGIES, WAYS = "small: strategies, to the end", "small: ways to Base"  # names of runs
-SECOND = "small: strategies, further"  # of runs by the second plan, which stopped at a gap of 1
-GAP, FIRST_GAP = 0.1, 1.0  # NashConv in the abstract game, mbb/h, at which a computation stops
+GAP, FIRST_GAP = large.FURTHER_GAP, 1.0  # NashConv in the abstract game, mbb/h, at which a computation stops
+# Runs by earlier plans, by where training ended: results that are kept.
+SECOND, FIRST = "small: strategies, further", "small: strategies"
+EARLIER = {f"at a gap of {FIRST_GAP:g}, as planned second": SECOND,
+           f"after {large.FIRST_LIMIT} iterations, as first planned": FIRST}  # fmt: skip
 SEEDS = range(6)
 # In the order of the stages: the paper's own come first.
 MAIN = (BASE, ALL, DYNAMIC, EACH, FINEST, large.CONDITIONAL, *large.ALONE, *large.FINER)
@@ -86,7 +89,7 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
     r = _results([each for run in (STRATEGIES, WAYS) for each in answers.get(run, [])])
     if BASE not in {name for name, _ in r.points}:
         raise ArtefactError(f"{plan.results} has no results of {BASE}: run the stage small-0 first")
-    return replace(r, others={SECOND: answers.get(SECOND, [])})
+    return replace(r, others={run: answers.get(run, []) for run in EARLIER.values()})
 
 
 def _results(every: Sequence[dict[str, Any]]) -> CourseResults:
@@ -100,9 +103,8 @@ def _results(every: Sequence[dict[str, Any]]) -> CourseResults:
 
 def claims(r: CourseResults) -> Iterator[Claim]:
     """At the end of the training; those about exploitability also as the plan was before."""
-    earlier = {f"at a gap of {FIRST_GAP:g}, as planned second": _results(r.others.get(SECOND, [])),
-               f"after {large.FIRST_LIMIT} iterations, as first planned": _first_planned(r)}  # fmt: skip
-    before = {rule: {claim.text: claim.cases for claim in compared(of)} for rule, of in earlier.items()}
+    before = {rule: {claim.text: claim.cases for claim in compared(_results(r.others.get(run, [])))}
+              for rule, run in EARLIER.items()}  # fmt: skip
     for claim in compared(r):
         others = {rule: of.get(claim.text, ()) for rule, of in before.items()}
         others = {rule: cases for rule, cases in others.items() if len(cases) == len(claim.cases)}
@@ -110,13 +112,6 @@ def claims(r: CourseResults) -> Iterator[Claim]:
             claim = replace(claim, cases=(), leading=True, variants={"at the end": claim.cases, **others})
         yield claim
     yield from why.claims(r)
-
-
-def _first_planned(r: CourseResults) -> CourseResults:
-    """Exploitabilities after as many iterations as the first plan had."""
-    points = {key: [each for each in of if each["steps"] <= large.FIRST_LIMIT] for key, of in r.points.items()}
-    points = {key: of for key, of in points.items() if of and of[-1]["steps"] < r.points[key][-1]["steps"]}
-    return replace(r, points=points, exact={key: of[-1] for key, of in points.items()}, pairs={})
 
 
 def table(r: CourseResults, cards: int) -> Sheet:

@@ -57,23 +57,24 @@ def test_claims_are_judged_as_first_planned_too():
     def look(name, seed, steps, made, height):
         return {**answers_of(name, seed)["points"][0], "steps": steps, "done": [made], "exploitability": height}
 
-    heights = {BASE: (300.0, 301.0, 320.0), ALL: (310.0, 311.0, 290.0)}
-    answers = {small.STRATEGIES: [
-        {"points": [look(name, seed, steps, min(steps, 600), height) for steps, height in
-                    zip((200, 400, 800, 1600), (*of, of[-1]), strict=True)], "pairs": []}
-        for name, of in heights.items() for seed in range(6)]}  # fmt: skip
-    r = small.gather(small.EXPERIMENT.plan, answers)
+    def course(looks, **heights):
+        return [{"points": [look(name, seed, steps, min(steps, 600), height) for steps, height in
+                            zip(looks, of, strict=True)], "pairs": []}
+                for name, of in ((BASE, heights["base"]), (ALL, heights["stitched"])) for seed in range(6)]  # fmt: skip
+
+    second = course((200, 400, 800, 1600), base=(300.0, 301.0, 320.0, 320.0), stitched=(310.0, 311.0, 290.0, 290.0))
+    first = course((200, 400), base=(300.0, 301.0), stitched=(310.0, 311.0))
+    r = small.gather(small.EXPERIMENT.plan, {small.STRATEGIES: second, small.FIRST: first})
     share = math.log2(1.5)  # from 200 to 300 iterations, half of those that were made, of the way to 400
     assert r.change(BASE, 0) == pytest.approx(20.0 - share) and r.change(ALL, 3) == pytest.approx(-20.0 - share)
     claim = next(each for each in small.claims(r) if each.text == f"{ALL} is less exploitable than {BASE}")
     assert list(claim.verdicts.values()) == ["undecided", "fails"] and claim.verdict == "undecided"  # 30 < 20 + 20
     assert "fails: true in 0 of 6 random initialisations (after 400 iterations, as first planned)" in claim.verdict_text
-    flat = [{"points": [look(name, seed, steps, steps, height) for steps in (400, 800, 1600)], "pairs": []}
-            for name, height in ((BASE, 330.0), (ALL, 300.0)) for seed in range(6)]  # fmt: skip
-    r = small.gather(small.EXPERIMENT.plan, {small.STRATEGIES: flat, small.SECOND: answers[small.STRATEGIES]})
+    flat = course((200, 400, 600), base=(330.0,) * 3, stitched=(300.0,) * 3)
+    r = small.gather(small.EXPERIMENT.plan, {small.STRATEGIES: flat, small.SECOND: second, small.FIRST: first})
     claim = next(each for each in small.claims(r) if each.text == f"{ALL} is less exploitable than {BASE}")
     assert list(claim.variants)[1] == "at a gap of 1, as planned second"
-    assert list(claim.verdicts.values()) == ["holds", "undecided", "holds"] and claim.verdict == "holds"
+    assert list(claim.verdicts.values()) == ["holds", "undecided", "fails"] and claim.verdict == "holds"
 
 
 def test_a_page_of_stages_is_that_of_one_command(tmp_path):
