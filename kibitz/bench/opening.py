@@ -61,11 +61,20 @@ class Opening:
     summary: str = ""
     game: str = ""  # the game of the claims, for the list of all claims
     reasons: tuple[Reason, ...] = ()
+    more: str = ""  # what the summary has no room for, a paragraph below the main claims; if the verdicts are those
+    terms: str = ""  # what the words of the page mean
 
     def summary_of(self, claims: Sequence[Claim]) -> str:
         """The summary, if it was written for such verdicts."""
-        counts = tuple(sum(claim.verdict == each for claim in claims) for each in (HOLDS, FAILS, UNDECIDED))
-        return self.summary if counts == self.verdicts else ""
+        return self.summary if self._fits(claims) else ""
+
+    def below(self, claims: Sequence[Claim]) -> list[str]:
+        """Paragraphs below the main claims."""
+        return [text for text in (self.more if self._fits(claims) else "", self.terms) if text]
+
+    def _fits(self, claims: Sequence[Claim]) -> bool:
+        return self.verdicts == tuple(sum(claim.verdict == each for claim in claims)
+                                      for each in (HOLDS, FAILS, UNDECIDED))  # fmt: skip
 
     def why(self, claim: Claim) -> str:
         return next((reason.why for reason in self.reasons if reason.of(claim)), "")

@@ -42,6 +42,7 @@ def page_text(data: Data) -> str:
     lines = [f"# {opening.heading}", ""]
     lines += [line for text in (opening.summary_of(claims),) if text for line in (text, "")]
     lines += _main_claims(opening, claims)
+    lines += [line for text in opening.below(claims) for line in (text, "")]
     lines += [origin(data), ""]
     lines += [line for text in (" ".join(remarks(data)),) if text for line in (text, "")]
     several = len(papers) > 1
@@ -64,11 +65,13 @@ def origin(data: Data) -> str:
     seeds, unit = first["seeds"], first.get("unit", "run")
     many = f"{len(seeds)} {unit}{'s' * (len(seeds) != 1)}"
     took = data.get("time") or ", ".join(f"{each['paper']} {each['seconds']:.0f} s" for each in data["papers"])
+    stored = any(each.get("stored") for each in data["papers"])  # the page alone was made here
     source = f"Made by `{data['command']}`. " if data.get("command") else ""
     named = f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
     return (
-        f"{source}{many}, {named}. {on['date']}, {on['processor']}, {on['cores']} cores, {on['system']}; "
-        f"kibitz {on['kibitz']}, Python {on['python']}, NumPy {on['numpy']}, Numba {on['numba']}. Time: {took}."
+        f"{source}{many}, {named}. {'The page was made from stored results: ' * stored}{on['date']}, "
+        f"{on['processor']}, {on['cores']} cores, {on['system']}; kibitz {on['kibitz']}, Python {on['python']}, "
+        f"NumPy {on['numpy']}, Numba {on['numba']}.{'' if stored else f' Time: {took}.'}"
     )
 
 

@@ -51,9 +51,13 @@ def claims_table(claims: Sequence[Claim]) -> list[str]:
 def tried(claims: Sequence[Claim]) -> tuple[list[str], list[list[str]]]:
     """In how many cases each claim is true: heads and cells of a column for each variant in which any was tried."""
     heads = {name: f"{claim.across} {name}".strip() for claim in claims for name in claim.variants}
-    if not heads or not all(claim.variants for claim in claims):
+    some = [claim for claim in claims if claim.variants]
+    if not some or (len(some) < len(claims) and not all(claim.leading for claim in some)):
         return ["true in"], [["; ".join(map(claim.cell, claim.tried.values()))] for claim in claims]
-    return list(heads.values()), [[claim.cell(claim.tried.get(name, ())) for name in heads] for claim in claims]
+    first = next(iter(heads))  # where claims belong that have one way to be tested
+    every = [claim.tried if claim.variants else {first: claim.truths} for claim in claims]
+    return list(heads.values()), [[claim.cell(truths.get(name, ())) for name in heads]
+                                  for claim, truths in zip(claims, every, strict=True)]  # fmt: skip
 
 
 def judged_again(data: dict[str, Any]) -> dict[str, Any]:

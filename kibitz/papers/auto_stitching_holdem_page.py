@@ -63,13 +63,13 @@ def gather(plan: PaperPlan, answers: Answers) -> AutoTwoResults:
         if not plan.results:
             raise ArtefactError("the page of two-player hold'em is made from results of stages: give --results "
                                 "docs/large, or --quick for a deck of 12 cards")  # fmt: skip
-        return of_courses(results_of(Path(plan.results)), plan.results, large.setting_of(False, "", "cpu"))
+        return of_courses(results_of(Path(plan.results), large.PAPER), plan.results, large.setting_of(False, "", "cpu"))
     with tempfile.TemporaryDirectory(prefix="kibitz-") as folder:
         for seed, entries in zip(plan.seeds, answers[QUICK_STAGES], strict=True):
             ledger = Ledger(Path(folder) / f"{seed}.json")
             ledger.entries = entries
             ledger.write()
-        return of_courses(results_of(Path(folder)), folder, large.setting_of(True, "", "cpu"))
+        return of_courses(results_of(Path(folder), large.PAPER), folder, large.setting_of(True, "", "cpu"))
 
 
 def of_courses(r: CourseResults, folder: str, setting: CourseSetting) -> AutoTwoResults:

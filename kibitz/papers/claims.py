@@ -163,7 +163,8 @@ class Claim:
             return f"{self._said(first)}{detail}"
         parts = [f"{self._said(truths)} ({name})" for name, truths in self.tried.items()]
         if self.leading:
-            return "; ".join([f"{self._said(first)}{detail}", *parts[1:]])
+            _, *others = self.verdicts.items()
+            return "; ".join([f"{self._said(first)}{detail}", *(f"{verdict} ({name})" for name, verdict in others)])
         if self.across:
             counts = [sum(each is True for each in truths) for truths in self.tried.values()]
             true = f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"

@@ -17,6 +17,8 @@ from kibitz.papers.holdem_course import MATCH, OPENINGS, PAIR, POINT, TRAIN, WHO
 from kibitz.papers.ledger import results_in
 from kibitz.report.figures import Curves, FigurePanel, Line, Sheet, Spread
 
+LARGEST_GAP = 400.0  # mbb/h: a picture of exploitability against gaps leaves out what is hardly trained
+FEW = 3  # figures that a sentence names one by one
 FLAT, FLAT_VALUE = 2.0, 0.5  # most that exploitability and value change over the last doubling of a converged strategy
 
 
@@ -62,7 +64,7 @@ class CourseResults:
     def own_change(self, name: str, seed: int, what: str = "exploitability") -> float | None:
         """The same of this seed, below 0 where it fell: from half of the iterations that were made to all. Between
         looks it is interpolated, linearly in the logarithm of the iterations; before the first nothing is known."""
-        figures = {_trained(point): float(point[what]) for point in self.points.get((name, seed), [])}
+        figures = {trained(point): float(point[what]) for point in self.points.get((name, seed), [])}
         if len(figures) < 2:
             return None
         looks = sorted(figures)
@@ -115,7 +117,7 @@ class CourseResults:
                 yield seed, mine, theirs, self.margin(one, other, seed=seed) + max(off)
 
 
-def _trained(point: dict[str, Any]) -> int:
+def trained(point: dict[str, Any]) -> int:
     """Iterations of the longest computation."""
     return max(map(int, point.get("done") or [point["steps"]]))
 
@@ -171,14 +173,34 @@ def less_exploitable(text: str, source: str, r: CourseResults, name: str, others
     for other in others:
         for seed, *figures in r.compared(name, other):
             by_seed.setdefault(seed, []).append((figures[0], figures[1], figures[2]))
-    cases, said = [], []
+    cases, pairs, where = [], [], []
     for seed, every in sorted(by_seed.items()):
         if len(every) == len(others):
             mine, theirs, margin = min(every, key=lambda each: each[1])
             cases.append(Comparison(mine, "<", theirs, margin))
-            exact = seed in r.seeds(name, *others)
-            said.append(f"{mine:.2f} against {theirs:.2f}{'' if exact else ' on sampled flops'}")
-    return Claim(text, source, cases, unit=START, detail="; ".join(said)) if cases else None
+            pairs.append((mine, theirs))
+            where.append("" if seed in r.seeds(name, *others) else " on sampled flops")
+    return Claim(text, source, cases, unit=START, detail=pairs_text(pairs, where)) if cases else None
+
+
+def pairs_text(pairs: Sequence[tuple[float, float]], where: Sequence[str] = (), digits: int = 2) -> str:
+    """Each pair of figures; of more than FEW the means, and how far apart they are."""
+    if len(pairs) <= FEW:
+        places = where or [""] * len(pairs)
+        return "; ".join(f"{one:.{digits}f} against {other:.{digits}f}{place}"
+                         for (one, other), place in zip(pairs, places, strict=True))  # fmt: skip
+    one, other = (Spread(figures) for figures in zip(*pairs, strict=True))
+    apart = Spread(tuple(a - b for a, b in pairs))
+    return (f"{one.mean:.{digits}f} against {other.mean:.{digits}f} on average; differences from "
+            f"{apart.low:+.{digits}f} to {apart.high:+.{digits}f}")  # fmt: skip
+
+
+def figures_text(figures: Sequence[float], digits: int = 2) -> str:
+    """Each of some figures; of more than FEW the mean and the range."""
+    if len(figures) <= FEW:
+        return ", ".join(f"{each:.{digits}f}" for each in figures)
+    of = Spread(tuple(figures))
+    return f"{of.mean:.{digits}f} on average, from {of.low:.{digits}f} to {of.high:.{digits}f}"
 
 
 def wins_exactly(text: str, source: str, r: CourseResults, one: str, other: str) -> Claim | None:
@@ -189,58 +211,112 @@ def wins_exactly(text: str, source: str, r: CourseResults, one: str, other: str)
     if not means:
         return None
     return Claim(text, source, [Comparison(mean, ">", 0.0) for mean in means], unit=START,
-                 detail=", ".join(f"{mean:.3f}" for mean in means))  # fmt: skip
+                 detail=figures_text(means, 3))  # fmt: skip
 
 
 def convergence(r: CourseResults, names: Iterable[str]) -> Sheet:
     """How far each strategy was trained, and whether that was enough."""
+    every = [(name, seed) for name in names for of, seed in sorted(r.points) if of == name]
+    sampled, exact = r.where == "on sampled flops", any(key in r.exact for key in every)
     rows: list[tuple[str, ...]] = []
-    for name in names:
-        for (of, seed), points in sorted(r.points.items()):
-            if of != name:
-                continue
-            last, exact = points[-1], r.exact.get((name, seed))
-            moved, value, done = r.own_change(name, seed), r.own_change(name, seed, "value"), r.converged(name, seed)
-            iterations = last["done"] if len(set(last["done"])) > 1 else last["done"][:1]
-            rows.append((
-                f"{name}, seed {seed}", ", ".join(f"{each:,}" for each in iterations),
-                "" if last["gap"] is None else f"{last['gap']:.2f}",
-                f"{last['exploitability']:.2f}", f"{exact['exploitability']:.2f}" if exact else "not measured",
-                "" if moved is None else f"{moved:+.2f}", "" if value is None else f"{value:+.2f}",
-                {True: "yes", False: "no", None: "unknown"}[done], f"{last['seconds']:.0f}",
-            ))  # fmt: skip
+    for name, seed in every:
+        last, known = r.points[name, seed][-1], r.exact.get((name, seed))
+        moved, value, done = r.own_change(name, seed), r.own_change(name, seed, "value"), r.converged(name, seed)
+        rows.append((
+            f"{name}, seed {seed}", iterations_text(last["done"]), "" if last["gap"] is None else f"{last['gap']:.2f}",
+            *([f"{last['exploitability']:.2f}"] if sampled else []),
+            *([f"{known['exploitability']:.2f}" if known else "not measured"] if exact else []),
+            "" if moved is None else f"{moved:+.2f}", "" if value is None else f"{value:+.2f}",
+            {True: "yes", False: "no", None: "unknown"}[done], f"{last['seconds']:.0f}",
+        ))  # fmt: skip
+    figures = [*(["exploitability on sampled flops"] if sampled else []), *(["exact exploitability"] if exact else [])]
     return Sheet(
         "Convergence",
-        ("strategy", "iterations of its computations", "abstract gap", r.where, "exact", "change of exploitability",
-         "of value", "converged", "seconds of training"), rows,
-        "Abstract gap: NashConv in the abstract game, where it can be computed; of experts the largest. Changes are "
-        f"over the last doubling of the training, {r.where}, interpolated between looks; empty where there was one "
-        "look. Value: of the first seat. Converged, by docs/plans/large_tables.md: the gap is below 1; where there is "
-        f"none, exploitability changed by less than {FLAT:g} and the value by less than {FLAT_VALUE:g}. A gap below 1 "
-        "does not mean that exploitability stays as it is.",
+        ("strategy", "iterations", "abstract gap", *figures, "its change over the last doubling",
+         "change of the value", "converged by the plan's rule", "seconds of training"), rows,
+        "Converged by the plan's rule (docs/plans/large_tables.md): the gap is below 1; where there is none, and on "
+        f"sampled boards, exploitability changed by less than {FLAT:g} and the value by less than {FLAT_VALUE:g}. "
+        "Exploitability can "
+        "still change much where the gap is below 1: see its column. Abstract gap: NashConv in the abstract game, "
+        "where it can be computed; of experts the largest. Iterations: of each computation, in the order of the "
+        f"experts. Changes: from half of the iterations to all, {r.where}. Where nothing was measured at half, the "
+        "figure there is interpolated between the measurements before and after; empty after a single measurement. "
+        "Value: of seat 0.",
     )  # fmt: skip
 
 
-def curves(r: CourseResults, name: str, title: str, groups: Sequence[tuple[str, Sequence[str]]]) -> Curves:
-    """Exploitability against training: a panel for each group of strategies, the mean of the seeds with most looks, and
-    one standard deviation."""
-    panels = []
+def winnings(r: CourseResults, unit: str) -> Sheet:
+    """Exact winnings by seed, so that they are positive."""
+    rows: list[tuple[str, ...]] = []
+    for (one, other, seed), each in sorted(r.pairs.items()):
+        winner, loser = (one, other) if each["mean"] >= 0 else (other, one)
+        rows.append((f"{winner} from {loser}, seed {seed}", f"{abs(each['mean']):.3f}"))
+    return Sheet("Exact winnings", ("who", "over all boards"), rows, f"{unit}, the mean over both seats.")
+
+
+def sizes_sheet(r: CourseResults, names: Iterable[str], note: str, planned: Mapping[str, str] | None = None) -> Sheet:
+    """The buckets and infosets of strategies. planned: how many infosets a computation was to have, as text."""
+    rows: list[tuple[str, ...]] = []
+    for name in names:
+        last = next((points[-1] for (of, _), points in sorted(r.points.items()) if of == name), None)
+        if last is not None:
+            rows.append((name, str(last["buckets"]), f"{last['infosets']:,}", f"{last['largest']:,}",
+                         *([planned.get(name, "")] if planned is not None else [])))  # fmt: skip
+    head = ("strategy", "buckets", "infosets", "of the largest computation", *(["as planned"] if planned else []))
+    return Sheet("Sizes", head, rows, note)
+
+
+def iterations_text(done: Sequence[int]) -> str:
+    """Of each computation: 441, 20; or 6 x 400."""
+    if len(done) > FEW and len(set(done)) == 1:
+        return f"{len(done)} x {done[0]:,}"
+    return ", ".join(f"{each:,}" for each in done)
+
+
+def curves(
+    r: CourseResults, name: str, title: str, groups: Sequence[tuple[str, Sequence[str]]], unit: str = "mbb/h",
+    levels: Sequence[tuple[str, float]] = (), marks: Sequence[tuple[str, float]] = (), palette: Sequence[str] = (),
+) -> Curves:  # fmt: skip
+    """Exploitability against training: a panel for each group of strategies, the mean of the seeds with most
+    measurements, and one standard deviation. levels, marks: of the first panel; palette: names in the order of
+    colours."""
+    panels: list[FigurePanel] = []
     for head, names in groups:
         lines = []
         for each in names:
             courses = [points for (of, _), points in sorted(r.points.items()) if of == each]
             most = max(map(len, courses), default=0)
-            courses = [points for points in courses if len(points) == most]  # seeds that were looked at every time
-            if most > 1:
+            courses = [points for points in courses if len(points) == most]
+            if most:
                 looks = list(zip(*courses, strict=True))
                 spreads = [Spread(tuple(point["exploitability"] for point in look)) for look in looks]
-                iterations = [sum(map(_trained, look)) / len(look) for look in looks]
+                iterations = [sum(map(trained, look)) / len(look) for look in looks]
                 lines.append(Line(each, tuple(iterations), tuple(s.mean for s in spreads),
                                   tuple(s.sd for s in spreads)))  # fmt: skip
-        if lines:
-            panels.append(FigurePanel(head, tuple(lines)))
-    return Curves(name, title, "exploitability, mbb/h", tuple(panels), across="iterations of each computation",
-                  note="On every 16th flop." if r.where == "on sampled flops" else "Over all boards.")  # fmt: skip
+        if any(len(line.at) > 1 for line in lines):
+            first = not panels
+            panels.append(FigurePanel(head, tuple(lines), *((tuple(levels), tuple(marks)) if first else ())))
+    where = "Measured on every 16th flop." if r.where == "on sampled flops" else "Measured over all boards."
+    if any(any(line.sd) for panel in panels for line in panel.lines):
+        where += " Means of random initialisations, and one standard deviation to either side."
+    return Curves(name, title, f"exploitability, {unit}", tuple(panels), palette=tuple(palette),
+                  across="iterations of the longest computation", note=where)  # fmt: skip
+
+
+def by_gap(r: CourseResults, name: str, title: str, names: Sequence[str], seed: int = 0) -> Curves:
+    """Exploitability against NashConv in the abstract game, both of which change with training."""
+    lines = []
+    for each in names:
+        points = [point for point in r.points.get((each, seed), []) if point["gap"] is not None
+                  and point["gap"] <= LARGEST_GAP]  # fmt: skip
+        if len(points) > 1:
+            lines.append(Line(each, tuple(point["gap"] for point in points),
+                              tuple(point["exploitability"] for point in points), (0.0,) * len(points)))  # fmt: skip
+    where = "on every 16th flop" if r.where == "on sampled flops" else "over all boards"
+    note = f"Measured {where}, seed {seed}. Points with a gap above {LARGEST_GAP:g} are left out."
+    return Curves(name, title, "exploitability, mbb/h", (FigurePanel("", tuple(lines)),) if lines else (),
+                  across="NashConv in the abstract game, mbb/h: training goes to the right",
+                  falling=True, note=note)  # fmt: skip
 
 
 def over_seeds(by_seed: Sequence[Sequence[Claim]], together: int) -> Iterator[Claim]:

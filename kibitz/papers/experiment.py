@@ -106,7 +106,7 @@ class PaperReport(Page):
             "settings": dict(self.settings), "seconds": self.seconds, "figures": self.figures,
             "claims": [claim.data() for claim in self.claims], "verdicts": verdicts_of(self.claims),
             "summary": self.summary, "unit": self.unit, "about": self.about, "limits": self.limits,
-            "departs": list(self.departs), "notes": list(self.notes),
+            "departs": list(self.departs), "notes": list(self.notes), **({"stored": True} if plan.results else {}),
             "sheets": [{"title": sheet.title, "head": list(sheet.head), "rows": [list(row) for row in sheet.rows],
                         "note": sheet.note} for sheet in self.sheets],
             "pictures": [picture_data(picture) for picture in self.pictures],

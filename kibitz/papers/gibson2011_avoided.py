@@ -16,6 +16,7 @@ import numpy as np
 
 from kibitz.forms.profile import Profile
 from kibitz.papers.claims import OURS, START, Claim, Comparison
+from kibitz.papers.course_results import pairs_text
 from kibitz.papers.ledger import Stage
 from kibitz.papers.runs import Run
 from kibitz.poker.bucketed.build import bucket_form
@@ -25,7 +26,7 @@ from kibitz.poker.sampled.layout import viewed
 from kibitz.poker.stitching.experts import betting_parts, poker_of
 from kibitz.poker.stitching.part_form import PartForm
 from kibitz.poker.whole.profiles import exploited
-from kibitz.report.figures import Sheet, Spread
+from kibitz.report.figures import Curves, FigurePanel, Line, Sheet, Spread
 from kibitz.solvers import Task, make
 from kibitz.solvers.progress import RunState
 from kibitz.solvers.run import Stops, first_strategy, iterate
@@ -103,14 +104,35 @@ def claims(answers: Sequence[dict[str, Any]]) -> Iterator[Claim]:
              if {(seed, 1.0, True), (seed, least, True), (seed, least, False)} <= change.keys()]  # fmt: skip
     if seeds and least < 1.0:
         pairs = [(change[seed, least, True], change[seed, 1.0, True]) for seed in seeds]
-        yield _compared("Leduc: experts raise exploitability more if the base avoids their part", pairs)
+        yield _compared("Leduc: experts that are solved raise exploitability more if the base avoids their part", pairs)
         pairs = [(change[seed, least, False], change[seed, least, True]) for seed in seeds]
-        yield _compared("Leduc: they raise it less if they are solved per hand that enters", pairs)
+        yield _compared("Leduc: in such a part, experts raise it less if they are solved per hand that enters", pairs)
 
 
 def _compared(text: str, pairs: Sequence[tuple[float, float]]) -> Claim:
-    said = "; ".join(f"{one:.1f} against {other:.1f}" for one, other in pairs)
-    return Claim(text, OURS, [Comparison(one, ">", other) for one, other in pairs], unit=START, detail=said)
+    return Claim(text, OURS, [Comparison(one, ">", other) for one, other in pairs], unit=START,
+                 detail=pairs_text(pairs, digits=1))  # fmt: skip
+
+
+def picture(answers: Sequence[dict[str, Any]]) -> Curves:
+    """What experts change, against how often the base enters their part."""
+    lines = []
+    for conditional, name in ((False, "training ends by the gap over all hands"),
+                              (True, "training ends by the gap per hand that enters")):  # fmt: skip
+        shares = sorted({each["share"] for each in answers if each["conditional"] == conditional})
+        spreads = [_changes(answers, share, conditional) for share in shares]
+        lines.append(Line(name, tuple(shares), tuple(s.mean for s in spreads), tuple(s.sd for s in spreads)))
+    seeds = len({each["seed"] for each in answers})
+    return Curves("leduc", "Leduc hold'em: what experts change, by how often the base enters their part",
+                  "change of exploitability, milli-antes", (FigurePanel("", tuple(lines)),), ticks=SHARES,
+                  across="share of the base's own probability of entering the part", falling=True,
+                  note=f"Exact. Means of {seeds} random initialisations, and one standard deviation to either "
+                  "side.")  # fmt: skip
+
+
+def _changes(answers: Sequence[dict[str, Any]], share: float, conditional: bool) -> Spread:
+    some = [each for each in answers if (each["share"], each["conditional"]) == (share, conditional)]
+    return Spread(tuple(each["stitched"] - each["base"] for each in some))
 
 
 def sheet(answers: Sequence[dict[str, Any]]) -> Sheet:
@@ -124,16 +146,16 @@ def sheet(answers: Sequence[dict[str, Any]]) -> Sheet:
             if not some:
                 cells += ["", ""]
                 continue
-            changes = Spread(tuple(each["stitched"] - each["base"] for each in some))
-            cells += [changes.text(), f"{Spread(tuple(each['iterations'][0] for each in some)).mean:.0f}"]
+            iterations = Spread(tuple(each["iterations"][0] for each in some)).mean
+            cells += [_changes(answers, share, conditional).text(), f"{iterations:.0f}"]
         rows.append((f"{share:g}", *cells))
     seeds = len({each["seed"] for each in answers})
     return Sheet(
         "Leduc hold'em: experts of a part that the base avoids",
-        ("share", "entered", "change, gap over all hands", "iterations", "change, gap per hand that enters",
-         "iterations"), rows,
-        "The probability of entering the part r is multiplied by the share. Changes: exploitability of the stitched "
-        f"strategy less that of the base it stands on, mean ± sd over {seeds} random initialisations, exact, "
-        f"thousandths of an ante per hand. Base {COARSE}, experts {FINE}, both solved by dcfr+, experts to {GAP:g} "
-        "chips.",
+        ("share", "hands that enter", "change, if training ends by the gap over all hands", "iterations of the expert",
+         "change, if it ends by the gap per hand that enters", "iterations of the expert"), rows,
+        "The base is changed: it enters the part r with this share of its own probability, and each expert stands on "
+        "the base that was changed. Change: the exploitability of the stitched strategy less that of this base, mean "
+        f"± sd over {seeds} random initialisations, exact, thousandths of an ante per hand. The base has the buckets "
+        f"{COARSE}, experts have {FINE}. All are solved by dcfr+, experts to a gap of {GAP * MILLI:g}.",
     )  # fmt: skip

@@ -50,13 +50,15 @@ SMALL, SMALL_LIMITS = "poker(file=holdem.limit.2p, ranks=5)", (1_500_000, 4_000_
 SEEDS = (0, 1, 2)
 SAMPLED = "Base.pcs"  # the control: Base on sampled boards
 CONDITIONAL = f"{ALL}, conditional"  # gaps are per hand that comes to a part
+COLOURED = (*NAMES, CONDITIONAL)  # in the order of colours, on all pictures
 POINTS, SMALL_POINTS = (13, 15, 17, 18, 19), (12, 14, 16)  # boards of each computation, as powers of two
 # Iterations in the bucket form: of the base, the finest strategy, and parts with their own buckets.
 LOOKS, FINEST_LOOKS, PART_LOOKS, EACH_LOOKS = (50, 400, 1600), (100, 400, 800), (50, 200, 800), (50, 200, 400)
-SMALL_LOOKS, FIRST_LIMIT = (200, 400, 800, 1600), 400  # at most 400 in the first plan
-# Trained further, to a smaller gap: looks at half of the iterations and at the end; names of runs begin so.
+SMALL_LOOKS = 200, 400, 800, 1600
+# Trained further, to a smaller gap; names of runs begin so. The first look is early, so that the change of a
+# computation that stops before the last one is that of a whole doubling too.
 FURTHER, FURTHER_GAP = "further: ", 0.1
-FURTHER_LOOKS, FURTHER_FINE = (800, 1600), (400, 800)  # of small strategies; of S={i} and Finest
+FURTHER_LOOKS, FURTHER_FINE = (400, 800, 1600), (200, 400, 800)  # of small strategies; of S={i} and Finest
 # The paper's parts ccr and cccr begin within the second round, where parts have no bucket form: cc has both.
 EACH_PARTS = "prefix(r, cr, cc)"
 EACH_INSIDE = {"r": "percentile(9)", "cr": "percentile(9)", "cc": "percentile(11)"}
@@ -71,7 +73,7 @@ FEWER, FEWEST = {GAME: 0, SMALL: 4}, 6
 WHY_LOOKS, SMALL_WHY = (25, 50, 100, 200, 400, 800, 1600), (25, 100, 400)
 EQUILIBRIA = tuple(range(8))  # seeds of many equilibria of the base
 # Seconds on one H200: a board of a computation, an iteration of Base in the bucket form, and measurements.
-BOARD, ITERATION, LOOK, EXACTLY, VALUE, PLAYED = 1 / 4800, 0.05, 20.0, 165.0, 110.0, 45.0
+BOARD, ITERATION, LOOK, EXACTLY, VALUE, PLAYED = 1 / 4800, 0.05, 20.0, 165.0, 190.0, 45.0
 # Measured: 0.015 s an iteration of Base with TF32, 0.055 of Dynamic.
 TIMES = {FINEST: 6.0, ALL: 1.0, CONDITIONAL: 1.5, DYNAMIC: 1.0, EACH: 10.0} | dict.fromkeys((*FINER, *ALONE), 1.0)
 

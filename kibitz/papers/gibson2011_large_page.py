@@ -10,7 +10,7 @@ from pathlib import Path
 from kibitz.core.errors import ArtefactError
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers import holdem_page as shared
-from kibitz.papers.claims import OURS, START, Claim, Comparison
+from kibitz.papers.claims import MOST, OURS, START, Claim, Comparison
 from kibitz.papers.course_results import (
     FLAT,
     CourseResults,
@@ -19,7 +19,9 @@ from kibitz.papers.course_results import (
     less_exploitable,
     results_among,
     results_of,
+    sizes_sheet,
     widened,
+    winnings,
     wins_exactly,
 )
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
@@ -31,6 +33,7 @@ from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import Sheet
 
 CLAIMS = 13  # about this table, which are judged together
+LEAST_GAIN = 0.05  # mbb/h: a smaller row is no use to a reader
 NEAR = 10.0  # mbb/h: Base's exploitability is the paper's within this
 
 
@@ -112,10 +115,9 @@ def table(r: CourseResults) -> Sheet:
         "Table 2, two players: milli-big-blinds per hand",
         ("strategy", "earns", "paper", "exploitability", "by seed", "paper"), rows,
         "Exploitability: the mean of what best responses of both players win in the unabstracted game, exact unless it "
-        "says otherwise. Earnings: the mean over matches against each of the others"
+        "says otherwise; by seed where it is exact. Earnings: the mean over matches against each of the others"
         + (", not played yet" if earned is None else f", seed 0; intervals are 95% for all {CLAIMS} claims together")
-        + f". The paper's finest strategy has 797 million infosets. {large.CONDITIONAL}: experts are solved until the "
-        "gap per hand that enters their part is below 1.",
+        + ". The paper's finest strategy has 797 million infosets, and its S={i} has other parts.",
         table=2,
     )  # fmt: skip
 
@@ -126,51 +128,47 @@ def _sampled(r: CourseResults, name: str) -> str:
     return f"{r.sampled(name, seeds[0]):.1f} on sampled flops" if seeds else "not measured"
 
 
-def pairs(r: CourseResults) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (f"{one} from {other}, seed {seed}", f"{each['mean']:.3f}")
-        for (one, other, seed), each in sorted(r.pairs.items())
-    ]
-    return Sheet("Exact winnings", ("who", "over all boards"), rows, "The mean over both seats.")
-
-
 def sizes(r: CourseResults) -> Sheet:
     counted = sizes_of(large.GAME, *large.LIMITS).infosets
-    rows: list[tuple[str, ...]] = []
-    for name in NAMES:
-        last = next((points[-1] for (of, _), points in sorted(r.points.items()) if of == name), None)
-        if last is not None:
-            rows.append((name, str(last["buckets"]), f"{last['infosets']:,}", f"{last['largest']:,}",
-                         "" if name == EACH else f"{counted[name]:,}"))  # fmt: skip
-    return Sheet("Sizes", ("strategy", "buckets", "infosets", "of the largest computation", "as planned"), rows,
-                 "As planned: as counted before buckets are made; equal hands make fewer. S={i} was planned with other "
-                 "parts.")  # fmt: skip
+    planned = {name: f"{counted[name]:,}" for name in NAMES if name != EACH}
+    return sizes_sheet(r, NAMES, "As planned: as counted before buckets are made; equal hands make fewer. S={i} was "
+                       "planned with other parts.", planned)  # fmt: skip
 
 
 def openings(r: CourseResults, names: Sequence[str] = NAMES) -> Sheet:
     """Where best responses win, of the first seed for which that is known."""
-    known = {name: next((each for (of, _), each in sorted(r.openings.items()) if of == name), None) for name in names}
+    known = {name: next(((seed, each) for (of, seed), each in sorted(r.openings.items()) if of == name), None)
+             for name in names}  # fmt: skip
     every = {name: each for name, each in known.items() if each is not None}
-    gains = {name: {(opening, seat): gain for opening, seat, _, gain in each["gains"]} for name, each in every.items()}
+    gains = {name: {(opening, seat): gain for opening, seat, _, gain in each["gains"]}
+             for name, (_, each) in every.items()}  # fmt: skip
     keys = list(dict.fromkeys(key for of in gains.values() for key in of))
     rows: list[tuple[str, ...]] = [
         (f"{opening or 'at once'}, seat {seat}", *(f"{of.get((opening, seat), 0.0):.2f}" for of in gains.values()))
-        for opening, seat in keys
+        for opening, seat in keys if any(abs(of.get((opening, seat), 0.0)) >= LEAST_GAIN for of in gains.values())
     ]
-    rows.append(("all", *(f"{sum(of.values()):.2f}" for of in gains.values())))
+    if gains:
+        inside = {name: sum(of.values()) for name, of in gains.items()}
+        whole = {name: r.sampled(name, seed) for name, (seed, _) in every.items()}
+        rows.append(("all of these", *(f"{each:.2f}" for each in inside.values())))
+        rows.append(("by betting otherwise before the flop", *(
+            "" if of is None else f"{2 * of - inside[name]:.2f}" for name, of in whole.items())))  # fmt: skip
+        rows.append(("twice the exploitability", *("" if of is None else f"{2 * of:.2f}" for of in whole.values())))
     return Sheet("Gains of best responses by the betting before the flop", ("betting", *gains), rows,
-                 "What a best response wins that plays like the strategy before the flop: mbb/h, on sampled flops, the "
-                 "sum over both seats. The rest of twice the exploitability comes from playing differently before the "
-                 "flop.")  # fmt: skip
+                 "mbb/h, on sampled flops. By the betting before the flop (r: a raise, c: a call): what a best "
+                 "response "
+                 "wins after it that plays like the strategy up to there. Best responses win more by betting otherwise "
+                 f"before the flop; with that it is twice the exploitability. Rows below {LEAST_GAIN:g} are left "
+                 "out.")  # fmt: skip
 
 
 def _seeds(r: CourseResults) -> str:
-    """Base and S=N: seeds 0, 1, 2; Finest: seed 0"""
+    """seeds 0, 1, 2 of Base and S=N; seed 0 of Finest"""
     by_seeds: dict[tuple[int, ...], list[str]] = {}
     for name in (*NAMES, large.CONDITIONAL):
         seeds = tuple(sorted(seed for of, seed in r.points if of == name))
         by_seeds.setdefault(seeds, []).append(name)
-    return "; ".join(f"{' and '.join(names)}: seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+    return "; ".join(f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))} of {' and '.join(names)}"
                      for seeds, names in by_seeds.items() if seeds)  # fmt: skip
 
 
@@ -179,35 +177,43 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
               and r.converged(name, seed) is False]  # fmt: skip
     picture = curves(r, "course", "Limit hold'em: exploitability against training",
                      (("trained over all boards", (*NAMES, large.CONDITIONAL)),
-                      ("trained on sampled boards", (large.SAMPLED,))))  # fmt: skip
+                      ("trained on sampled boards", (large.SAMPLED,))),
+                     levels=[(f"paper: {name}", PAPER[name][2]) for name in (BASE, ALL)],
+                     palette=large.COLOURED)  # fmt: skip
     beyond = further(r)
     ends = [replace(sheet, title=f"{sheet.title}, trained to a gap of {large.FURTHER_GAP:g}")
-            for sheet in (convergence(beyond, (*NAMES, large.CONDITIONAL)), pairs(beyond))]  # fmt: skip
+            for sheet in (convergence(beyond, (*NAMES, large.CONDITIONAL)), winnings(beyond, "mbb/h"))]  # fmt: skip
     not_all = f" Not converged by the plan's rule: {', '.join(unsure)}." if unsure else ""
     return Page(
         about=f"{large.GAME} with percentile E[HS²] buckets and perfect recall, at most {large.LIMITS[0]:,} infosets "
         f"for each computation ({large.LIMITS[1]:,} for the finest strategy), as fixed in docs/plans/large_tables.md. "
-        "All strategies are averages of dcfr+ over all boards, with joint weights of buckets, from a random strategy "
-        f"that is drawn from the seed: {_seeds(r)}. docs/stitching_why.md has the causes of what is found here. On "
-        f"{' and '.join(r.made_on) or 'no machine'}, {(r.seconds + beyond.seconds) / 60:.0f} minutes in all, "
-        "measurements included."
-        f"{not_all}",
+        "Every computation starts from a random strategy that is drawn from its seed, and is solved by dcfr+ over all "
+        f"boards: {_seeds(r)}. Exact figures are over all boards too; figures on sampled flops are over every 16th "
+        "flop, with all turns and rivers. [Another page](stitching_why.md) looks for the causes of what is found here. "
+        f"On {' and '.join(sorted({*r.made_on, *beyond.made_on})) or 'no machine'}, "
+        f"{(r.seconds + beyond.seconds) / 60:.0f} minutes in all, measurements included.{not_all}",
         departs=(
             "The paper ran 720 million iterations of chance-sampled CFR for every computation, one deal per iteration.",
             "The paper does not say how the dynamic strategy divides its infosets between the base and the r-expert. "
             "Here the rest of the game has one bucket per round less than Base, and the expert has what is left.",
             "S={i} has the parts r, cr and cc instead of the paper's r, cr, ccr and cccr: the last two begin within "
             "the second round, where experts can only be solved on sampled boards. Its experts have at most "
-            f"{large.EACH_LOOKS[-1]} iterations, Dynamic and those of S=N {large.PART_LOOKS[-1]}.",
+            f"{large.EACH_LOOKS[-1]} iterations. Dynamic and the experts of S=N have at most {large.PART_LOOKS[-1]}.",
+            *([f"Strategies \"trained to a gap of {large.FURTHER_GAP:g}\" have at most {large.FURTHER_LOOKS[-1]:,} "
+               f"iterations, S={{i}} and Finest {large.FURTHER_FINE[-1]}. Dynamic and S={{i}} have no gap, so they "
+               "have "
+               "all of these."] if beyond.points else []),
             "An exploitability is compared with a margin: what both strategies changed in the last doubling of their "
-            f"training. A seed with one look has the change of the first seed with more; {FLAT:g} if no seed has more. "
-            "On sampled flops the margin also has the error of the same difference in seed 0, exact against sampled; "
-            "if that is not known, the largest such error of any two strategies.",
-            "A claim holds if it is true in at least 75% of its seeds, and fails if it is false in 75%.",
-            *([] if r.matches else ["Claims about earnings are left out: no matches were played."]),
+            "training. Where a seed was measured only once, it is the change of the first seed that was measured more "
+            f"often; where there is none, {FLAT:g}, the most that counts as converged. On sampled flops the margin is "
+            "larger by the sampling error: how far the same difference is off in seed 0, where it is also known "
+            "exactly; if it is not, the largest such error of any two strategies.",
+            f"A claim holds if it is true in at least {MOST:.0%} of its seeds, and fails if it is false in as many.",
+            *([] if r.matches else ["Claims about earnings, the mean over all opponents, are left out: no matches were "
+                                    "played. Exact winnings from Base are known for some."]),
         ),
         sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.CONDITIONAL, large.SAMPLED)),
-                                         pairs(r), *ends, sizes(r), openings(r)) if sheet.rows),
+                                         winnings(r, "mbb/h"), *ends, sizes(r), openings(r)) if sheet.rows),
         pictures=(picture,) if picture.panels else (),
         figures={"unit": "milli-big-blinds per hand", "points": [p for of in r.points.values() for p in of],
                  "exact": list(r.exact.values()), "pairs": list(r.pairs.values()),

@@ -16,12 +16,20 @@ from kibitz.core.errors import ArtefactError
 from kibitz.papers import gibson2011_avoided as avoided
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers.claims import OURS, START, Claim, Comparison
-from kibitz.papers.course_results import CourseResults, curves, results_of
+from kibitz.papers.course_results import (
+    CourseResults,
+    by_gap,
+    figures_text,
+    iterations_text,
+    pairs_text,
+    results_of,
+    trained,
+)
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_large_page import openings
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH
 from kibitz.papers.runs import Answers
-from kibitz.report.figures import Sheet, Spread
+from kibitz.report.figures import Curves, FigurePanel, Line, Sheet, Spread
 
 TITLE = "Where the exploitability of stitched strategies comes from: two-player limit hold'em"
 HALF = 0.5  # a cause explains at least this share of a difference
@@ -75,9 +83,7 @@ def causes(r: CourseResults) -> list[Cause]:
     base = last(r, BASE)
     for name, figures in alone.items():
         candidates.append(Cause(name.split(": ")[1].removesuffix(" alone") + "-expert",
-                           f"{name}, against no expert at all", figures, base))  # fmt: skip
-    sampled = last(r, large.SAMPLED)
-    candidates.append(Cause("training on sampled boards", f"{large.SAMPLED}, against {BASE} by dcfr+", sampled, base))
+                                f"{name}, against Base", figures, base))  # fmt: skip
     return candidates
 
 
@@ -95,20 +101,22 @@ def claims(r: CourseResults) -> Iterator[Claim]:
     if len(base.values) > 1 and moved:
         yield Claim(f"equilibria of one abstraction differ by more than {ALL} and {BASE} do", OURS,
                     [Comparison(base.high - base.low, ">", each) for each in moved], unit=START,
-                    detail=f"{len(base.values)} equilibria of {BASE} from {base.low:.2f} to {base.high:.2f}; "
-                    f"differences {', '.join(f'{each:.2f}' for each in moved)}")  # fmt: skip
+                    detail=f"{len(base.values)} strategies of {BASE} lie from {base.low:.2f} to {base.high:.2f}; "
+                    f"differences between {ALL} and {BASE}: {figures_text(moved)}")  # fmt: skip
     solved, before = differences(r, large.CONDITIONAL), differences(r)
     both = [seed for seed in solved if before.get(seed, 0.0) > 0.0]  # else there is nothing to explain
     if both:
         yield Claim(f"experts that are solved per hand that enters their part halve what {ALL} has above {BASE}", OURS,
                     [Comparison(abs(solved[seed]), "<=", (1 - HALF) * before[seed]) for seed in both], unit=START,
-                    detail="; ".join(f"{before[seed]:.2f} to {solved[seed]:.2f}" for seed in both))  # fmt: skip
+                    detail="; ".join(f"from {before[seed]:.2f} to {solved[seed]:.2f}" for seed in both))  # fmt: skip
     courses = [points for (of, _), points in sorted(r.points.items()) if of == BASE and len(points) > 1]
     if courses:
-        cases = [Comparison(points[-1]["exploitability"], ">", points[0]["exploitability"]) for points in courses]
-        said = [f"{points[0]['name']} {points[0]['exploitability']:.2f} to {points[-1]['exploitability']:.2f}"
-                for points in courses]  # fmt: skip
-        yield Claim(f"more training makes {BASE} more exploitable", OURS, cases, unit=START, detail="; ".join(said))
+        pairs = [(float(points[-1]["exploitability"]), float(points[0]["exploitability"])) for points in courses]
+        cases = [Comparison(end, ">", begin) for end, begin in pairs]
+        ends = sorted({trained(points[-1]) for points in courses})
+        upto = f"{ends[0]:,}" if len(ends) == 1 else f"{ends[0]:,} to {ends[-1]:,}"
+        said = f"{pairs_text(pairs)}; after {upto} iterations, against {trained(courses[0][0]):,}"
+        yield Claim(f"more training makes {BASE} more exploitable", OURS, cases, unit=START, detail=said)
     yield from avoided.claims(r.others.get(avoided.AVOIDED, []))
 
 
@@ -120,9 +128,9 @@ def equilibria(r: CourseResults) -> Sheet:
             rows.append((f"seed {seed}", f"{end['gap']:.2f}" if end["gap"] is not None else "",
                          f"{end['exploitability']:.2f}", f"{exact['exploitability']:.2f}" if exact else "",
                          f"{end['best'][0]:.2f}", f"{end['best'][1]:.2f}"))  # fmt: skip
-    head = "random initialisation", "abstract gap", "exploitability", "exact", "seat 0 wins", "seat 1 wins"
-    return Sheet("Base by random initialisation", head, rows,
-                 f"Best responses of either seat in the unabstracted game, {r.where}.")  # fmt: skip
+    head = ("random initialisation", "abstract gap", "exploitability", "exact", "a best response wins in seat 0",
+            "in seat 1")  # fmt: skip
+    return Sheet("Base by random initialisation", head, rows, f"In the unabstracted game, {r.where}, mbb/h.")
 
 
 def algorithms(r: CourseResults) -> Sheet:
@@ -134,7 +142,9 @@ def algorithms(r: CourseResults) -> Sheet:
                          f"{each['exploitability']:.2f}", f"{each['value']:.2f}"))  # fmt: skip
     head = "algorithm, iterations", "abstract gap", "exploitability", "value"
     return Sheet("Base by algorithm and iterations", head,
-                 rows, "last: the last strategy instead of the average.")  # fmt: skip
+                 rows, "Seed 0, mbb/h. cfr, cfr+, lcfr and dcfr+: solved over all boards, their average strategies; "
+                 "last: the last strategy instead of the average. pcs: public chance sampling, where an iteration has "
+                 "one board, with linear or uniform weights.")  # fmt: skip
 
 
 def of_experts(r: CourseResults) -> Sheet:
@@ -144,14 +154,15 @@ def of_experts(r: CourseResults) -> Sheet:
         for seed, figure in last(r, name).items():
             if seed in base:
                 mine, theirs = (np.array(r.points[of, seed][-1]["best"]) for of in (name, BASE))
-                done = ", ".join(map(str, r.points[name, seed][-1]["done"]))
+                done = iterations_text(r.points[name, seed][-1]["done"])
                 rows.append((f"{name}, seed {seed}", f"{figure:.2f}", f"{figure - base[seed]:+.2f}",
                              *(f"{each:+.2f}" for each in mine - theirs), done))  # fmt: skip
-    return Sheet("Experts", ("strategy", "exploitability", "minus that of Base", "best response of seat 0 wins more by",
-                             "of seat 1", "iterations of its computations"), rows,
-                 "Seat 1 acts first before the flop. Experts of S=N are r, where it raises, and cr, where it calls and "
-                 "seat 0 raises." + f" {control} has experts as fine as Base: what they change is not due to finer "
-                 "buckets." * any(name == control for name, _ in r.points))  # fmt: skip
+    return Sheet("Experts", ("strategy", "exploitability", "less that of Base", "of this, best responses in seat 0",
+                             "in seat 1", "iterations"), rows,
+                 "Differences from Base of the same seed: of the exploitability, and of what a best response wins in "
+                 "either seat; the first is the mean of the two others. Iterations: of each computation."
+                 + f" {control} has experts as fine as Base: what they change is not due to finer buckets."
+                 * any(name == control for name, _ in r.points))  # fmt: skip
 
 
 def reached(r: CourseResults) -> Sheet:
@@ -162,7 +173,23 @@ def reached(r: CourseResults) -> Sheet:
         if seat == 0:
             rows.append((opening, f"{often:.2g}"))
     return Sheet("How often Base comes to a flop", ("betting before it", "share of hands"), rows,
-                 "r: a raise, c: a call. The rest of the hands ends before the flop.")  # fmt: skip
+                 "r: a raise, c: a call; the first letter is the first action. The rest of the hands ends before the "
+                 "flop.")  # fmt: skip
+
+
+def by_seed(r: CourseResults) -> Curves:
+    """By how much each strategy is more exploitable than Base."""
+    named = {ALL: ALL, large.CONDITIONAL: f"{large.CONDITIONAL}: gap per hand that enters"}
+    named |= {name: name for name in large.ALONE} | {next(iter(large.FINER)): f"{ALL}, experts no finer than Base"}
+    lines = []
+    for name, label in named.items():
+        apart = differences(r, name)
+        if apart:
+            lines.append(Line(label, tuple(apart), tuple(apart.values()), (0.0,) * len(apart), joined=False))
+    seeds = tuple(sorted({seed for line in lines for seed in map(int, line.at)}))
+    return Curves("differences", "Limit hold'em: how much more exploitable than Base", "mbb/h",
+                  (FigurePanel("", tuple(lines), (("Base", 0.0),)),) if lines else (), log_x=False, ticks=seeds,
+                  across="seed", note="Measured on every 16th flop.")  # fmt: skip
 
 
 def explained(r: CourseResults, needed: int = len(large.SEEDS)) -> Sheet:
@@ -174,28 +201,33 @@ def explained(r: CourseResults, needed: int = len(large.SEEDS)) -> Sheet:
         for each in causes(r) if each.shares(different)
     ]
     by_seed = ", ".join(f"{value:+.2f} (seed {seed})" for seed, value in different.items())
-    return Sheet("Causes", ("candidate", "compared", "share of the difference", "verdict"), rows,
-                 f"The difference: {ALL} minus {BASE}, {by_seed or 'not measured'}. By the rule of the plan a cause "
-                 f"accounts for at least {HALF:.0%} of it in every seed, of {needed} at least.")  # fmt: skip
+    return Sheet("Causes", ("possible cause", "what was compared", "share of the difference", "verdict"), rows,
+                 f"The difference: {ALL} less {BASE}, {by_seed or 'not measured'}. Share: how much of it goes away "
+                 "without the possible cause; a share below 0 means that it makes the difference smaller. It is called "
+                 f"a cause if the share is at least {HALF:.0%} in each of at least {needed} seeds; one seed with less "
+                 "is enough to reject it.")  # fmt: skip
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     leduc = r.others.get(avoided.AVOIDED, [])
     sheets = (explained(r), of_experts(r), reached(r), *([avoided.sheet(leduc)] if leduc else []), equilibria(r),
               algorithms(r), openings(r, (BASE, DYNAMIC, EACH, ALL, *large.FINER)))  # fmt: skip
-    picture = curves(r, "algorithms", "Limit hold'em: exploitability of Base against training",
-                     (("averages", (BASE, *large.SOLVERS, large.SAMPLED)),
-                      ("last strategies", tuple(large.LASTS))))  # fmt: skip
+    algorithms_picture = by_gap(r, "algorithms", "Limit hold'em: exploitability of Base against its abstract gap",
+                                (BASE, *large.SOLVERS, large.SAMPLED))  # fmt: skip
+    pictures = (by_seed(r), *([avoided.picture(leduc)] if leduc else []), algorithms_picture)
     return Page(
-        about="Exploitability of the base and of stitched strategies, along their training, by algorithm, by expert "
-        "and by part of the game, as planned in docs/plans/large_tables.md, section 5. An abstract game has many "
+        about="The strategies are those of [Table 2 with 52 cards](stitching_large.md), and others in which one thing "
+        "was changed, as planned in docs/plans/large_tables.md, section 5. An abstract game has many "
         "equilibria, which are equally good in it and not in the unabstracted game [Waugh et al. 2009, abstraction "
-        "pathologies]. "
-        "docs/stitching.md has the same questions for Leduc hold'em, where all figures are exact.",
-        departs=("Figures are on every 16th flop, unless they are called exact.",),
+        "pathologies]. Leduc hold'em is small enough for exact figures; [Table 1 of the paper](stitching.md) is about "
+        "it.",
+        departs=("Figures of limit hold'em are on every 16th flop, with all turns and rivers, unless they are called "
+                 "exact. In seed 0 the exact exploitability of S=N, conditional, is slightly below that of Base, and "
+                 "on these flops slightly above it ([exact figures](stitching_large.md)).",
+                 "Strategies of Base are called equilibria here; they are approximate, with a gap of about 1 mbb/h."),
         limits="Limits",
         sheets=tuple(sheet for sheet in sheets if sheet.rows),
-        pictures=(picture,) if picture.panels else (),
+        pictures=tuple(each for each in pictures if each.panels),
         figures={"unit": "milli-big-blinds per hand", "differences": {str(k): v for k, v in differences(r).items()},
                  "causes": [{"name": each.name, "shares": each.shares(differences(r)),
                              "verdict": each.verdict(differences(r))} for each in causes(r)],

@@ -8,7 +8,15 @@ from pathlib import Path
 
 from kibitz.core.errors import ArtefactError, SpecError
 from kibitz.papers.claims import OURS, Claim
-from kibitz.papers.course_results import CourseResults, convergence, curves, results_of, wins_exactly
+from kibitz.papers.course_results import (
+    CourseResults,
+    convergence,
+    curves,
+    results_of,
+    sizes_sheet,
+    winnings,
+    wins_exactly,
+)
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_large import BOARD, ITERATION, LOOK, VALUE
 from kibitz.papers.holdem import arguments
@@ -26,7 +34,18 @@ from kibitz.papers.holdem_course import (
 from kibitz.papers.ledger import Stage
 from kibitz.papers.runs import Answers, Run
 from kibitz.papers.waugh2009_holdem import SOURCE, TITLE
-from kibitz.papers.waugh2009_strategies import BASE, FOURTEEN, GRAFTED, LARGEST, NAMES, PARTS, SMALLER, TWELVE, sizes_of
+from kibitz.papers.waugh2009_strategies import (
+    BASE,
+    FOURTEEN,
+    GRAFTED,
+    LARGEST,
+    NAMES,
+    PARTS,
+    RATIO,
+    SMALLER,
+    TWELVE,
+    sizes_of,
+)
 from kibitz.report.figures import Heat, Sheet, Spread
 
 PAPER = "waugh2009"
@@ -108,13 +127,16 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
     return r
 
 
+def matches() -> list[tuple[str, str, str]]:
+    """(claim, who, from whom): what the paper says of Table 3."""
+    even = {LARGEST: "even the largest single strategy, "}
+    said = [(f"the grafted strategy beats {even.get(name, '')}{name}", GRAFTED, name) for name in NAMES[1:]]
+    return [*said, (f"{SMALLER} beats {FOURTEEN}, which it superseded", SMALLER, FOURTEEN)]
+
+
 def claims(r: CourseResults) -> Iterator[Claim]:
     """What the paper says of Table 3; claims that nothing was measured for are left out."""
-    tested = []
-    for name in NAMES[1:]:
-        even = "even the largest single strategy, " * (name == LARGEST)
-        tested.append(wins_exactly(f"the grafted strategy beats {even}{name}", SOURCE, r, GRAFTED, name))
-    tested.append(wins_exactly(f"{SMALLER} beats {FOURTEEN}, which it superseded", SOURCE, r, SMALLER, FOURTEEN))
+    tested = [wins_exactly(text, SOURCE, r, one, other) for text, one, other in matches()]
     tested.append(wins_exactly(f"{LARGEST} beats {BASE}", OURS, r, LARGEST, BASE))
     yield from (claim for claim in tested if claim is not None)
 
@@ -141,53 +163,48 @@ def table(r: CourseResults) -> Sheet:
                  table=3)  # fmt: skip
 
 
-def by_seed(r: CourseResults) -> Sheet:
-    rows: list[tuple[str, ...]] = [
-        (f"{one} from {other}, seed {seed}", f"{each['mean']:.3f}")
-        for (one, other, seed), each in sorted(r.pairs.items()) if one in NAMES
-    ]  # fmt: skip
-    return Sheet("Exact winnings", ("who", "over all boards"), rows, "mb/h, the mean over both seats.")
-
-
-def sizes(r: CourseResults) -> Sheet:
-    last = [next(points[-1] for (of, _), points in sorted(r.points.items()) if of == name) for name in known(r)]
-    rows: list[tuple[str, ...]] = [
-        (each["name"], str(each["buckets"]), f"{each['infosets']:,}", f"{each['largest']:,}") for each in last
-    ]
-    return Sheet("Sizes", ("strategy", "buckets", "infosets", "of the largest computation"), rows,
-                 "Hands of equal strength share a bucket, so fewer buckets are in use than these.")  # fmt: skip
+def _size(r: CourseResults, name: str) -> int:
+    """Infosets."""
+    return next(int(points[-1]["infosets"]) for (of, _), points in sorted(r.points.items()) if of == name)
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     names = known(r)
     matrix = [[None if (cell := won(r, one, other)) is None else cell.mean for other in names] for one in names]
     pairs = sum(cell is not None for row in matrix for cell in row) // 2
-    missing = [name for name in NAMES[1:] if won(r, GRAFTED, name) is None]
+    missing = [f"{one} against {other}" for _, one, other in matches() if won(r, one, other) is None]
     heat = Heat("holdem", "Limit hold'em: winnings of the row against the column, mb/h", tuple(names), matrix, "mb/h")
     picture = curves(r, "grafts", "Limit hold'em: exploitability against training",
-                     (("sampled boards", (*SINGLE, GRAFTED)), ("bucket form", (TWELVE, FOURTEEN))))  # fmt: skip
+                     (("trained on sampled boards", (*SINGLE, GRAFTED)),
+                      ("trained over all boards", (TWELVE, FOURTEEN))), unit="mb/h")  # fmt: skip
     recall = ("12 and 14 have the paper's number of buckets in each round and perfect recall, and were solved by dcfr+ "
               "over all boards. ") if {TWELVE, FOURTEEN} & set(names) else ""  # fmt: skip
+    sizes = sizes_sheet(r, names, "Of the grafted strategy: the buckets of its base, of the grafts of r and cr, and of "
+                        "those of ccr and cccr. The numbers are limits: there are 169 kinds of hands before the flop, "
+                        "and hands of equal strength share a bucket.")  # fmt: skip
     return Page(
         starts=len({seed for one, _, seed in r.pairs if one == GRAFTED}),
         about=f"{GAME} with percentile E[HS²] buckets, as fixed in docs/plans/large_tables.md. There is a graft for "
-        f"each player and each of the parts r, cr, ccr and cccr, in computations of up to {LIMITS[1]:,} infosets; the "
-        f"opponent plays the whole game with the base's buckets. {recall}All {'others' if recall else 'strategies'} "
-        "were solved by public chance sampling: one board per iteration, all hands of both players. A millibet (mb) is "
-        f"a thousandth of the small bet, which equals the big blind. On {' and '.join(r.made_on)}, "
-        f"{r.seconds / 60:.0f} minutes in all, measurements included.",
+        "each player and each of the parts r, cr, ccr and cccr. While a graft is solved, its player is frozen to the "
+        "base outside of the part, and the opponent is free everywhere, with the base's buckets. A computation has at "
+        f"most {LIMITS[1]:,} infosets, counted by the number of buckets that were asked for. {recall}"
+        f"{'All others' if recall else 'All strategies'} were solved by public chance sampling: one board per "
+        "iteration, all hands of both players. Winnings are exact. Exploitability is measured on every 16th flop. "
+        "A millibet (mb) is a thousandth of the small bet, which equals the big blind. "
+        f"On {' and '.join(r.made_on)}, {r.seconds / 60:.0f} minutes in all, measurements included.",
         departs=(
-            "Our copy of the paper lacks the figures of its table; each sentence about them is a claim here. We read "
-            "\"superseded\" as \"beats\".",
-            "The buckets of 20x8, 20x7 and 20x32 are described in another paper. We keep the paper's names; ours have "
-            "other sizes, in the same ratio.",
-            *([f"A claim without a figure is left out: {GRAFTED} against {', '.join(missing)} was not measured yet."]
-              if missing else []),
+            "Our copy of the paper lacks the figures of its table; each sentence about them is a claim here. The paper "
+            "says of 14 that \"it was ultimately superseded by the smaller 20x7\"; we test whether 20x7 beats 14.",
+            f"The buckets of {', '.join(SINGLE)} are described in another paper. Ours are one-dimensional percentiles. "
+            f"{LARGEST} is {RATIO} times as large as the base in the paper, and "
+            f"{_size(r, LARGEST) / _size(r, BASE):.2f} "
+            "times here.",
+            *([f"Claims without a figure are left out. Not measured yet: {'; '.join(missing)}."] if missing else []),
         ),
-        sheets=(table(r), by_seed(r), sizes(r), convergence(r, names)),
+        sheets=(*([table(r)] if pairs > 2 else []), winnings(r, "mb/h"), sizes, convergence(r, names)),
         pictures=(*([heat] if pairs > 2 else []), *([picture] if picture.panels else [])),
-        figures={"unit": "mb/h", "pairs": [each for key, each in r.pairs.items() if key[0] in NAMES],
-                 "points": [p for (of, _), some in r.points.items() if of in NAMES for p in some]},
+        figures={"unit": "mb/h", "pairs": list(r.pairs.values()),
+                 "points": [p for some in r.points.values() for p in some]},
     )  # fmt: skip
 
 

@@ -147,11 +147,11 @@ def _line(axes: Any, line: Line, colour: str, floor: float | None) -> None:
     if not kept:
         return
     at, mean = [line.at[k] for k in kept], [line.mean[k] for k in kept]
-    marker = {"marker": "o", "markersize": 4.5} if len(kept) < 8 and not line.dashed else {}
+    marker = {"marker": "o", "markersize": 4.5} if (len(kept) < 8 and not line.dashed) or not line.joined else {}
     if line.dashed:
         errors = [[mean[j] - low[k] for j, k in enumerate(kept)], [line.sd[k] for k in kept]]
         axes.errorbar(at, mean, errors, color=colour, linewidth=1.2, linestyle=(0, (4, 2.5)), marker="o",
                       markersize=3.2, markerfacecolor="white", elinewidth=0.8, zorder=4)  # fmt: skip
     else:
-        axes.plot(at, mean, color=colour, linewidth=1.8, zorder=3, **marker)
+        axes.plot(at, mean, color=colour, linewidth=1.8 if line.joined else 0.0, zorder=3, **marker)
         axes.fill_between(at, [low[k] for k in kept], [high[k] for k in kept], color=colour, alpha=0.18, linewidth=0)

@@ -109,6 +109,7 @@ class Line:
     sd: tuple[float, ...]
     dashed: bool = False
     like: str = ""  # it has the colour of this line, and no label of its own
+    joined: bool = True  # otherwise points alone
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import combinations
 
 import pytest
 from typer.testing import CliRunner
 
+from kibitz.bench.openings import OPENINGS as openings
 from kibitz.cli import app
 from kibitz.core.errors import ArtefactError
 from kibitz.papers import PaperPlan, table_alone
@@ -89,8 +91,10 @@ def test_the_page(tmp_path):
     row = next(row for row in sheets["Table 2, two players: milli-big-blinds per hand"].rows if row[0] == ALL)
     assert row[3:] == ("290.00", "289.00, 290.00, 291.00", "288.82")
     assert "a GPU" in report.about and "Not converged" not in report.about
-    last = sheets["Gains of best responses by the betting before the flop"].rows[-1]
-    assert last[:2] == ("all", "13.00")
+    rows = sheets["Gains of best responses by the betting before the flop"].rows
+    assert [row[:2] for row in rows[-3:]] == [("all of these", "13.00"),
+                                              ("by betting otherwise before the flop", "607.00"),
+                                              ("twice the exploitability", "620.00")]  # fmt: skip
     assert [panel.title for panel in report.pictures[0].panels] == ["trained over all boards"]
     assert json.dumps(report.data())
 
@@ -109,7 +113,10 @@ def test_claims_are_judged_once_more_with_further_training(tmp_path):
     assert not any(claim.of_the_paper for claim in report.claims if claim.text.startswith("trained"))
     rows = {sheet.title: sheet.rows for sheet in report.sheets}
     assert [row[0] for row in rows["Convergence, trained to a gap of 0.1"]] == [f"{BASE}, seed 0", f"{ALL}, seed 0"]
-    assert rows["Exact winnings, trained to a gap of 0.1"] == [(f"{BASE} from {ALL}, seed 0", "-5.000")]
+    assert rows["Exact winnings, trained to a gap of 0.1"] == [(f"{ALL} from {BASE}, seed 0", "5.000")]
+    reasons = openings["stitching_large"].reasons
+    assert not [each.pattern for each in reasons for claim in report.claims if claim.text.startswith("trained") and
+                re.search(each.pattern, claim.text)]  # fmt: skip
     assert {each["exploitability"] for each in report.figures["exact"] if each["name"] == ALL} == {320.0, 321.0, 322.0}
 
 
@@ -151,8 +158,9 @@ def test_the_explanation(tmp_path):
     report = table_alone("gibson2011", "why by stages").recompute(plan)
     found = {each["name"]: each["verdict"] for each in report.figures["causes"]}
     assert found == {"finer experts": "a cause", "r-expert": "a cause", "cr-expert": "not explained by it",
-                     "a part that the base avoids": "not measured",
-                     "training on sampled boards": "not explained by it"}  # fmt: skip
+                     "a part that the base avoids": "not measured"}  # fmt: skip
+    assert [picture.name for picture in report.pictures] == ["differences", "algorithms"]
+    assert all(not line.joined for line in report.pictures[0].panels[0].lines)
     assert report.figures["differences"] == {"0": 20.0, "1": 20.0, "2": 20.0}
     held = {claim.text: claim.verdict for claim in report.claims}
     assert held[f"equilibria of one abstraction differ by more than {ALL} and {BASE} do"] == "fails"

@@ -244,7 +244,7 @@ def test_small_games(results):
 def test_verdicts():
     both = {REAL: (True, True, True, True), OTHER: (True, False, False, False)}
     found = Claim("a", "Fig. 4.1", both[REAL], both, unit=REPETITION, leading=True)
-    assert found.verdict_text == "holds in all 4 repetitions; fails: true in 1 of 4 repetitions (thesis mode)"
+    assert found.verdict_text == "holds in all 4 repetitions; fails (thesis mode)"
     assert found.verdict == "holds" and found.verdicts == {REAL: "holds", OTHER: "fails"}
     assert found.stands is True and found.cell(both[OTHER]) == "1 of 4" and found.of_the_paper
     assert found.data()["variants"] == {mode: list(held) for mode, held in both.items()}

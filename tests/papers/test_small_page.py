@@ -49,6 +49,7 @@ def test_the_page_judges_every_claim():
     text = "\n".join(" ".join(row) for sheet in page.sheets for row in sheet.rows)
     assert "310.00, 311.00, 312.00, 313.00, 314.00, 315.00" in text and "sampled flops" not in text
     assert any(sheet.title == "Causes" for sheet in page.sheets)
+    assert not any("rule for the end" in text for text in page.departs)  # there are no earlier results
 
 
 def test_claims_are_judged_as_first_planned_too():
@@ -69,12 +70,25 @@ def test_claims_are_judged_as_first_planned_too():
     assert r.change(BASE, 0) == pytest.approx(20.0 - share) and r.change(ALL, 3) == pytest.approx(-20.0 - share)
     claim = next(each for each in small.claims(r) if each.text == f"{ALL} is less exploitable than {BASE}")
     assert list(claim.verdicts.values()) == ["undecided", "fails"] and claim.verdict == "undecided"  # 30 < 20 + 20
-    assert "fails: true in 0 of 6 random initialisations (after 400 iterations, as first planned)" in claim.verdict_text
+    assert claim.verdict_text.endswith("; fails (after 400 iterations, as first planned)")
+    said = next(text for text in small.page(small.EXPERIMENT.plan, r, ()).departs if "rule for the end" in text)
+    assert "after 400 iterations, as first planned: less exploitable in 0 of 6 seeds, by -10.0 in the mean" in said
     flat = course((200, 400, 600), base=(330.0,) * 3, stitched=(300.0,) * 3)
     r = small.gather(small.EXPERIMENT.plan, {small.STRATEGIES: flat, small.SECOND: second, small.FIRST: first})
     claim = next(each for each in small.claims(r) if each.text == f"{ALL} is less exploitable than {BASE}")
     assert list(claim.variants)[1] == "at a gap of 1, as planned second"
     assert list(claim.verdicts.values()) == ["holds", "undecided", "fails"] and claim.verdict == "holds"
+
+
+def test_earlier_results_count_in_the_same_seeds():
+    """What was measured by an earlier plan in another seed is not shown beside this one."""
+    plan, keep = small.EXPERIMENT.plan, (BASE, ALL)
+    later, earlier = ([answers_of(name, seed) for name in keep for seed in of] for of in (range(5), range(1, 6)))
+    r = small.gather(plan, {small.STRATEGIES: later, small.FIRST: earlier})
+    claims = {claim.text: claim for claim in small.claims(r)}
+    first, before = claims[f"{ALL} is less exploitable than {BASE}"].tried.values()
+    assert (len(first), len(before)) == (5, 4)
+    assert not claims[f"{ALL} wins from {BASE}"].variants  # judged at the end alone
 
 
 def test_a_page_of_stages_is_that_of_one_command(tmp_path):
