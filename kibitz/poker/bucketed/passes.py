@@ -140,14 +140,21 @@ class Passes:
         comes = lines @ hands > 0.0
         order = np.lexsort(comes.T)
         starts = np.searchsorted(hands.argmax(axis=1), np.arange(hands.shape[1] + 1))
-        product = np.zeros(lines.shape, lines.dtype)
+        sorted_lines, turned = lines[order], matrix.T
+        product = np.empty_like(sorted_lines)
         for at in range(0, len(lines), LEAST_LINES):
-            here = order[at : at + LEAST_LINES]
-            some = np.concatenate(([False], comes[here].any(axis=0), [False]))
-            edges = np.flatnonzero(np.diff(some)).reshape(-1, 2)  # runs of buckets side by side
-            for low, high in starts[edges].tolist():
-                product[here] += lines[here, low:high] @ matrix[:, low:high].T
-        return product
+            here = slice(at, at + LEAST_LINES)
+            some = np.concatenate(([False], comes[order[here]].any(axis=0), [False]))
+            edges = starts[np.flatnonzero(np.diff(some)).reshape(-1, 2)]  # runs of buckets side by side
+            if not len(edges):
+                product[here] = 0.0
+            for k, (low, high) in enumerate(edges.tolist()):
+                if k == 0:
+                    np.matmul(sorted_lines[here, low:high], turned[low:high], out=product[here])
+                else:
+                    product[here] += sorted_lines[here, low:high] @ turned[low:high]
+        sorted_lines[order] = product  # as lines were, in the same memory
+        return sorted_lines
 
     def _add_ends(
         self, g: int, kind: str, ends: tuple[BettingEnd, ...], seat: int, worth: Any, own: Any, root: Any
