@@ -66,6 +66,8 @@ TINY_POINTS, TINY_LOOKS = (3, 4, 5), (5, 10, 20)
 # Section 5: other ways to the base, single experts, and experts of other sizes.
 SOLVERS = {"Base.cfr": "cfr", "Base.cfr+": "cfr+", "Base.lcfr": "lcfr", "Base.dcfr+": "dcfr+",
            "Base.pcs uniform": "pcs(weights=uniform)"}  # fmt: skip
+# The paper's own algorithm, as near as it comes: chance is sampled, weights are uniform, and so is the first strategy.
+BASE_SAMPLED, ALL_SAMPLED = "Base.pcs uniform", f"{ALL}.pcs uniform"
 LASTS = {"Base.cfr+ last": "cfr+", "Base.dcfr+ last": "dcfr+"}
 ALONE = {f"{ALL}: {part} alone": k for k, part in enumerate(("r", "cr"))}
 FINER = {f"{ALL} of {n}": n for n in (8, 9, 10)}  # percentile buckets of experts; of smaller games as many fewer:
@@ -102,7 +104,7 @@ def points(setting: CourseSetting, name: str) -> tuple[int, ...]:
 
 
 def _sampled(name: str) -> bool:
-    return name == SAMPLED or SOLVERS.get(name, "").startswith("pcs")
+    return name in (SAMPLED, ALL_SAMPLED) or SOLVERS.get(name, "").startswith("pcs")
 
 
 def recipe_of(name: str, setting: CourseSetting) -> CourseRecipe:
@@ -122,6 +124,9 @@ def recipe_of(name: str, setting: CourseSetting) -> CourseRecipe:
     if name == EACH:
         inside = EACH_INSIDE if setting.game == GAME else sizes_of_each(setting.game, EACH_PARTS, setting.limits[0])[0]
         return CourseRecipe("dcfr+", parts=EACH_PARTS, seats="each", inside=inside, base=BASE, base_steps=steps)
+    if name == ALL_SAMPLED:
+        return CourseRecipe(SOLVERS[BASE_SAMPLED], parts=ALL_PARTS, seats="all", inside=sizes.all, base=BASE_SAMPLED,
+                            base_steps=points(setting, BASE_SAMPLED)[-1])  # fmt: skip
     if name in (ALL, CONDITIONAL) or name in ALONE:
         return CourseRecipe("dcfr+", parts=ALL_PARTS, seats="all", inside=sizes.all, only=ALONE.get(name), base=BASE,
                             base_steps=steps, conditional=name == CONDITIONAL)  # fmt: skip
@@ -212,6 +217,12 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
         yield trained_further(f"two-further-{file}", name, first, name)
     yield stage("two-pilot", "Base on sampled boards: how far from convergence is such a training?",
                 course(SAMPLED, first), exactly(SAMPLED, seed=first))  # fmt: skip
+    for seed in SEEDS:
+        some_boards = points(setting, BASE_SAMPLED)[1:] if seed == first else points(setting, BASE_SAMPLED)[-2:]
+        both = BASE_SAMPLED, ALL_SAMPLED
+        whole_of = [(name, seed, some_boards[-1], *of) for name in both] if seed == first else []
+        yield stage(f"two-sampled-{seed}", "Base and S=N by the paper's algorithm, on sampled boards",
+                    *(course(name, seed, some_boards) for name in both), Run(WHOLE, whole, whole_of))  # fmt: skip
     ready = [(name, 0, last[name], *of) for name in NAMES]
     some = [(a, b, 0, (last[a], last[b]), k, *of) for k, (a, b) in enumerate(combinations(NAMES, 2))]
     yield stage("two-pairs-0", "all five strategies: matches of all pairs",
@@ -236,5 +247,5 @@ def seconds_of(run: Run, piece: int) -> float:
     name, steps = run.pieces[piece][0], run.pieces[piece][2]
     before = run.pieces[piece - 1][2] if piece and run.pieces[piece - 1][:2] == run.pieces[piece][:2] else 0
     measuring = 0.0 if run.name == TRAIN else LOOK
-    each = BOARD if _sampled(name) else ITERATION * TIMES.get(name, 1.0)
+    each = BOARD * (2 if name == ALL_SAMPLED else 1) if _sampled(name) else ITERATION * TIMES.get(name, 1.0)
     return float(measuring + (steps - before) * each)

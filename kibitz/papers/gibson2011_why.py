@@ -21,6 +21,7 @@ from kibitz.papers.course_results import (
     by_gap,
     figures_text,
     iterations_text,
+    less_exploitable,
     pairs_text,
     results_of,
     trained,
@@ -117,6 +118,10 @@ def claims(r: CourseResults) -> Iterator[Claim]:
         upto = f"{ends[0]:,}" if len(ends) == 1 else f"{ends[0]:,} to {ends[-1]:,}"
         said = f"{pairs_text(pairs)}; after {upto} iterations, against {trained(courses[0][0]):,}"
         yield Claim(f"more training makes {BASE} more exploitable", OURS, cases, unit=START, detail=said)
+    by_paper = less_exploitable(f"by the paper's algorithm {ALL} is less exploitable than {BASE}", OURS, r,
+                                large.ALL_SAMPLED, [large.BASE_SAMPLED])  # fmt: skip
+    if by_paper is not None:
+        yield by_paper
     yield from avoided.claims(r.others.get(avoided.AVOIDED, []))
 
 
@@ -135,13 +140,13 @@ def equilibria(r: CourseResults) -> Sheet:
 
 def algorithms(r: CourseResults) -> Sheet:
     rows: list[tuple[str, ...]] = []
-    for name in (*large.SOLVERS, *large.LASTS, large.SAMPLED):
+    for name in (*large.SOLVERS, *large.LASTS, large.SAMPLED, large.ALL_SAMPLED):
         points = r.points.get((name, 0), [])
         for each in points:
             rows.append((f"{name}, {each['steps']:,}", "" if each["gap"] is None else f"{each['gap']:.2f}",
                          f"{each['exploitability']:.2f}", f"{each['value']:.2f}"))  # fmt: skip
     head = "algorithm, iterations", "abstract gap", "exploitability", "value"
-    return Sheet("Base by algorithm and iterations", head,
+    return Sheet("By algorithm and iterations", head,
                  rows, "Seed 0, mbb/h. cfr, cfr+, lcfr and dcfr+: solved over all boards, their average strategies; "
                  "last: the last strategy instead of the average. pcs: public chance sampling, where an iteration has "
                  "one board, with linear or uniform weights.")  # fmt: skip

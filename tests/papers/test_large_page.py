@@ -168,6 +168,14 @@ def test_the_explanation(tmp_path):
     titles = [sheet.title for sheet in report.sheets]
     assert titles[:4] == ["Causes", "Experts", "How often Base comes to a flop", "Base by random initialisation"]
     assert json.dumps(report.data())
+    by_paper = f"by the paper's algorithm {ALL} is less exploitable than {BASE}"
+    assert by_paper not in held
+    made(tmp_path, {large.BASE_SAMPLED: 290.0, large.ALL_SAMPLED: 280.0}, matches=False)
+    (tmp_path / "some.json").rename(tmp_path / "other.json")
+    made(tmp_path, heights, matches=False)
+    verdicts_of_why = {claim.text: claim.verdict for claim in why.EXPERIMENT.recompute(plan).claims}
+    assert verdicts_of_why[by_paper] == "holds" and verdicts_of_why.items() >= held.items()
+    (tmp_path / "other.json").unlink()
     few = why.EXPERIMENT.recompute(made(tmp_path, heights, seeds=(0,), matches=False))
     assert few.figures["causes"][0]["verdict"].startswith("undecided: measured in 1 of 3")
     (tmp_path / "some.json").write_text("[]")
