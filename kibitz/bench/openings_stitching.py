@@ -35,6 +35,15 @@ STITCHED = (
     "strategy in the unabstracted game. Seat 1 acts first before the flop. All figures are in thousandths of a big "
     "blind per hand (mbb/h). More is in the [glossary](glossary.md)."
 )
+THREE = (
+    "Words: *Base* is one strategy for the whole game. An *expert* is a strategy for one part of the game, with finer "
+    "buckets, and takes the place of Base there. Parts are named by how the betting begins: f is a fold, r a raise, "
+    "c a "
+    "call, so *rf* is a raise and then a fold. While an expert is solved, *S=N* freezes all three players to Base "
+    "outside of the part, *|S|=2* two of them, and *S={i}* one; *Dynamic* solves all experts and the rest of the game "
+    "together. A strategy *earns* the mean over tables of three different strategies. More is in the "
+    "[glossary](glossary.md)."
+)
 GRAFTED = (
     "Words: a *graft* is a strategy for one player and one part of the game, with finer buckets, and takes the place "
     "of "
@@ -387,6 +396,8 @@ STITCHING: dict[str, Opening] = {
                    "those of S=N.", "One random initialisation; mbb/h. The strategies follow the paper's description.",
                    "The strategy like ACPC-10 earns most, the one like ACPC-09 less than Base"),
         ),
+        "",
+        THREE,
     ),
     "stitching_three": Opening(
         "Strategy stitching in three-player limit hold'em",

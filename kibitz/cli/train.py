@@ -72,8 +72,8 @@ def train(
     abstraction: Annotated[
         str | None,
         option("--abstraction", "NAME", "null (each infoset by itself), or an abstraction of the game; an unknown name "
-               "lists them. Poker also takes hand buckets: 'percentile(8)', 'percentile(8, recall=false)', or a "
-               "directory of saved buckets. Default: toepen, outlook; poker, isomorphic; else null."),
+               "lists them. Poker also takes hand buckets: 'percentile(8)', 'percentile(8, recall=false)', gameshrink, "
+               "or a directory of saved buckets. Default: toepen, outlook; poker, isomorphic; else null."),
     ] = None,
     strength: Annotated[
         Path | None,

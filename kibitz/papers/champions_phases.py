@@ -15,7 +15,6 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from kibitz.forms.choice import compact_form
 from kibitz.forms.profile import Profile
 from kibitz.papers.claims import Claim, measured
 from kibitz.papers.course_results import CourseResults
@@ -27,8 +26,8 @@ from kibitz.papers.runs import Run
 from kibitz.papers.sandholm_gs2 import AT_TABLE, LEARNED, SLIDES
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.endgames.phases import ROLLOUT, phase_one
-from kibitz.poker.endgames.refined import with_all_hands
 from kibitz.poker.stitching.experts import poker_of
+from kibitz.poker.whole.profiles import exploited
 from kibitz.report.figures import Sheet
 from kibitz.solvers.run import solve_through
 
@@ -56,21 +55,19 @@ NAMES = tuple(RECIPES)
 
 @lru_cache(3)
 def strategy(game: str, recipe: PhasedRecipe, until: float) -> Profile:
-    """What is played before endgames, hand by hand."""
+    """What is played before endgames, bucket by bucket."""
     rules, buckets = poker_of(game), recipe.buckets
     if recipe.leaves == ROLLOUT:
-        return with_all_hands(rules, phase_one(rules, buckets, recipe.rounds, until=until))
+        return phase_one(rules, buckets, recipe.rounds, until=until)
     whole: Profile = solve_through(form_within(rules, buckets), "dcfr+", until=until)
-    if recipe.rounds:
-        whole = phase_one(rules, buckets, recipe.rounds, whole, until=until)
-    return with_all_hands(rules, whole)
+    return phase_one(rules, buckets, recipe.rounds, whole, until=until) if recipe.rounds else whole
 
 
 def solved(name: str, game: str, recipe: tuple[Any, ...], until: float) -> dict[str, Any]:
     """A strategy: what best responses win from it, if its endgames are not solved."""
     of = PhasedRecipe(*recipe)
     rules, profile = poker_of(game), strategy(game, of, until)
-    loses = float(compact_form(rules).measure(profile.probabilities).nash_conv) / 2
+    loses = float(exploited(rules, profile).mean())
     return {"name": name, "game": game, **of._asdict(), "counts": hand_buckets(rules.definition, of.buckets).counts,
             "exploitability": unit_of(game) * loses}  # fmt: skip
 

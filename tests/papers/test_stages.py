@@ -11,16 +11,22 @@ import pytest
 from bucketed import FOUR_ROUNDS
 
 from kibitz.core.errors import ArtefactError, SpecError
+from kibitz.forms.choice import compact_form
 from kibitz.games.protocol import CHANCE, TERMINAL
+from kibitz.games.views import view_of
 from kibitz.papers import PaperPlan, champions, holdem_course, ledger, stages
 from kibitz.papers import champions_phases as phases
 from kibitz.papers import gibson2011_large as two
 from kibitz.papers import waugh2009_large as grafts
 from kibitz.papers.course_results import results_of
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH
+from kibitz.papers.holdem import unit_of
 from kibitz.papers.ledger import Ledger, Stage, go_through
 from kibitz.papers.runs import Run
+from kibitz.play.agents import profile_agent
+from kibitz.poker.endgames.refined import with_all_hands
 from kibitz.poker.stitching.experts import poker_of
+from kibitz.solvers.machines import machine_of
 
 
 @pytest.fixture
@@ -152,13 +158,20 @@ def test_phase_one_of_gs1_is_what_is_played(small):
     """Hands of the first two rounds play as their classes do; after that, without endgames, they call."""
     recipe = phases.PhasedRecipe("gameshrink(reading=win-count)", 2, phases.ROLLOUT)
     profile, rules, drawn, seen = phases.strategy(two.TINY, recipe, 0.5), poker_of(two.TINY), random.Random(1), 0
+    agent = profile_agent(profile, machine_of(two.TINY), "GS1")
+    lifted = with_all_hands(rules, profile)
+    loses = float(compact_form(rules).measure(lifted.probabilities).nash_conv) / 2
+    assert phases.solved("GS1", two.TINY, tuple(recipe), 0.5)["exploitability"] == pytest.approx(
+        loses * unit_of(two.TINY), rel=1e-6)  # fmt: skip
     for _ in range(10):
         state = rules.root()
         while rules.turn(state) != TERMINAL:
             if rules.turn(state) == CHANCE:
                 state = rules.after(state, rules.sample(state, drawn))
                 continue
-            row = profile[rules.turn(state), rules.infoset(state)]
+            view = view_of(rules, state, rules.turn(state))
+            row = dict(zip(view.actions, agent.act(view), strict=True))
+            assert row == pytest.approx(lifted[rules.turn(state), rules.infoset(state)], abs=1e-6)
             late = state.done.count("/") >= 2
             assert sum(row.values()) == pytest.approx(1) and (not late or row["call"] == pytest.approx(1))
             state, seen = rules.after(state, "call"), seen + late

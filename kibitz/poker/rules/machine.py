@@ -69,9 +69,10 @@ class PokerMachine(Machine):
 
         if hasattr(abstraction, "of_node"):  # a layout of several views
             return self._mixed(abstraction)
-        named = isinstance(abstraction, str) and abstraction.partition("(")[0].strip() in BUCKETS
+        makers = *BUCKETS, "gameshrink"
+        named = isinstance(abstraction, str) and abstraction.partition("(")[0].strip() in makers
         if not named and (arrays is not None or not is_bucket_name(abstraction)):  # a file may not name a path
-            raise unknown(f"abstraction of {self.spec}", str(abstraction), [*self.abstractions, *BUCKETS])
+            raise unknown(f"abstraction of {self.spec}", str(abstraction), [*self.abstractions, *makers])
         buckets = hand_buckets(self.definition, abstraction)
         if not named:
             self._check_again(buckets)
@@ -126,7 +127,7 @@ class PokerMachine(Machine):
         from kibitz.poker.buckets.buckets import hand_buckets
 
         name = buckets.name
-        if name.partition("(")[0].strip() not in BUCKETS:
+        if name.partition("(")[0].strip() not in (*BUCKETS, "gameshrink"):
             raise GameError(f"the buckets {name!r} cannot be rebuilt from their name: choose {', '.join(BUCKETS)}")
         if hand_buckets(self.definition, name).digest != buckets.digest:
             raise GameError(f"the buckets differ from those that {name} makes now, so a saved strategy could not be "
