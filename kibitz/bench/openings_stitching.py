@@ -27,30 +27,26 @@ STITCHED = (
     "Words: *Base* is one strategy for the whole game. An *expert* is a strategy for one part of the game, with finer "
     "buckets, and takes the place of Base there. Parts are named by how the betting begins: in *r* the first player "
     "raises, in *cr* it calls and the other raises. While an expert is solved, *S=N* freezes both players to Base "
-    "outside of the part, and *S={i}* only one player; *Dynamic* solves an expert and the rest of the game together. "
-    "*Conditional*: the gap of an expert is counted per hand that enters its part. The *gap* is NashConv in the "
-    "abstract "
-    "game, the sum of what both players could gain. *Exploitability* is the mean of what best responses win against "
-    "the "
-    "strategy in the unabstracted game. Seat 1 acts first before the flop. All figures are in thousandths of a big "
-    "blind per hand (mbb/h). More is in the [glossary](glossary.md)."
+    "outside of the part, and *S={i}* only the player whom the expert plays for; *Dynamic* solves an expert and the "
+    "rest of the game together. *Conditional*: the gap of an expert is counted per hand that enters its part. The "
+    "*gap* is NashConv in the abstract game, the sum of what both players could gain. *Exploitability* is the mean of "
+    "what best responses win against the strategy in the unabstracted game. Seat 1 acts first before the flop. "
+    "Figures of hold'em are in thousandths of a big blind per hand (mbb/h). More is in the [glossary](glossary.md)."
 )
 THREE = (
     "Words: *Base* is one strategy for the whole game. An *expert* is a strategy for one part of the game, with finer "
-    "buckets, and takes the place of Base there. Parts are named by how the betting begins: f is a fold, r a raise, "
-    "c a "
-    "call, so *rf* is a raise and then a fold. While an expert is solved, *S=N* freezes all three players to Base "
-    "outside of the part, *|S|=2* two of them, and *S={i}* one; *Dynamic* solves all experts and the rest of the game "
-    "together. A strategy *earns* the mean over tables of three different strategies. More is in the "
-    "[glossary](glossary.md)."
+    "buckets, and takes the place of Base there. Parts are named by how the betting begins: f is a fold, r a raise, c "
+    "a call, so *rf* is a raise and then a fold. While an expert is solved, *S=N* freezes all three players to Base "
+    "outside of the part, *|S|=2* two of them, and *S={i}* only the player whom the expert plays for; *Dynamic* "
+    "solves all experts and the rest of the game together. A strategy *earns* the mean over tables of three different "
+    "strategies. More is in the [glossary](glossary.md)."
 )
 GRAFTED = (
     "Words: a *graft* is a strategy for one player and one part of the game, with finer buckets, and takes the place "
-    "of "
-    "the base there. Parts are named by how the betting begins: r is a raise, c a call, so *cr* is a call and then a "
-    "raise. *Exploitability* is the mean of what best responses win against the strategy in the unabstracted game. "
-    "More "
-    "is in the [glossary](glossary.md)."
+    "of the base there. Parts are named by how the betting begins: r is a raise, c a call, so *cr* is a call and then "
+    "a raise. 20x8, 20x7 and 20x32 are the paper's names of strategies with imperfect recall, 12 and 14 of strategies "
+    "with perfect recall; 20x8 is the base. *Exploitability* is the mean of what best responses win against the "
+    "strategy in the unabstracted game. More is in the [glossary](glossary.md)."
 )
 MINUTES = "Likely: all training took less than an hour, and fine strategies need longer training than coarse ones."
 
@@ -140,118 +136,134 @@ STITCHING: dict[str, Opening] = {
         "Strategy stitching in two-player limit hold'em, over all boards",
         (3, 1, 6),
         "The exploitabilities of Table 2 of Gibson & Szafron (2011) are recomputed for two players, with every "
-        "strategy solved over all boards: Base, Dynamic and S={i} come near the paper's figures, and S=N, the "
-        "paper's least exploitable strategy of one size, is the most exploitable. The rule that ended the "
-        "training of its experts explains most of its excess over Base; where that is mended, it is still more "
-        "exploitable than in the paper.",
+        "strategy solved over all boards: Base, Dynamic and S={i} come near the paper's figures, but S=N, below all "
+        "three in the paper, is the most exploitable here. The rule that ended the training of its experts explains "
+        "most of its excess over Base; where that is mended, it is still more exploitable than in the paper.",
         "limit hold'em, all boards",
         (
             Reason(r"^Static\.S={i} is less", UNDECIDED,
-                   "S={i} has the lowest exploitability of those of one size, but the difference is within the margin, "
-                   "which is the sum of what Base and S={i} changed in the last doubling of their training.",
-                   "One seed, exact; 400 iterations.", "Static S={i} is less exploitable than Base"),
+                   "S={i} has the lowest exploitability of those of one size, but the difference is within the "
+                   "margin, which is the sum of what Base and S={i} changed in the last doubling of their training.",
+                   "One seed, exact; 400 iterations.",
+                   "Static S={i} is less exploitable than Base"),
             Reason(r"^Static\.S=N is less exploitable", UNDECIDED,
-                   "It is more exploitable in all seeds, but within the margin in one of three, and our rule asks for "
-                   "75% of them. Base almost never calls as its first action, so the part cr hardly counts in the gap, "
-                   "and its expert stopped after 20 iterations. A best response does call, and plays against an expert "
-                   "that has learnt little.",
+                   "It is more exploitable in all seeds, but within the margin in one of three, and our rule asks "
+                   "for 75% of them. Base almost never calls as its first action, so the part cr hardly counts in "
+                   "the gap, and its expert stopped after 20 iterations.",
                    "Exact in seed 0; every 16th flop in seeds 1 and 2.",
                    "Static S=N is less exploitable than Base"),
             Reason(r"^Static\.S=N, conditional, is less", UNDECIDED,
                    "The difference is within the margin. Most of the excess of S=N is gone.",
-                   "Exact in seed 0. The sample of flops has the other sign in seed 0, so it cannot decide seeds 1 and "
-                   "2.", "Static S=N, conditional, is less exploitable than Base"),
-            Reason(r"^Dynamic is less", UNDECIDED, "The difference is within the margin: Dynamic, and Base too, still "
-                   "became more exploitable with training.", "One seed, exact.",
+                   "Exact in seed 0. The sample of flops has the other sign in seed 0, so it cannot decide seeds 1 "
+                   "and 2.",
+                   "Static S=N, conditional, is less exploitable than Base"),
+            Reason(r"^Dynamic is less", UNDECIDED,
+                   "The difference is within the margin: Dynamic, and Base too, still became more exploitable with "
+                   "training.",
+                   "One seed, exact.",
                    "Dynamic is less exploitable than Base"),
-            Reason(r"^Static\.S=N is the least", FAILS, "Its cr-expert has learnt little, as above.",
-                   "One seed, exact.", "Static S=N is the least exploitable of those of one size"),
+            Reason(r"^Static\.S=N is the least", FAILS,
+                   "Its cr-expert has learnt little, as above.",
+                   "One seed, exact.",
+                   "Static S=N is the least exploitable of those of one size"),
             Reason(r"^Static\.S=N, conditional, is the least", UNDECIDED,
                    "S={i} is less exploitable, but still changed.",
-                   "One seed, exact.", "Static S=N, conditional, is the least exploitable of those of one size"),
+                   "One seed, exact.",
+                   "Static S=N, conditional, is the least exploitable of those of one size"),
             Reason(r"^the finest strategy is the least", UNDECIDED,
-                   "It has the lowest figure, but the difference to S={i}, the next, is within the margin: both still "
-                   "rose.", "One seed, exact; the paper's finest strategy is five times as large.",
+                   "It has the lowest figure, but the difference to S={i}, the next, is within the margin: both "
+                   "still rose.",
+                   "One seed, exact; the paper's finest strategy is five times as large.",
                    "The finest strategy is the least exploitable"),
-            Reason(r"^Static\.S=(\{i\}|N) wins from Base", HOLDS, "Likely: experts have finer buckets than Base in the "
-                   "part that is played.", "One seed, exact.", "Static S={i} and S=N win from Base"),
+            Reason(r"^Static\.S=(\{i\}|N) wins from Base", HOLDS,
+                   "Likely: experts have finer buckets than Base in the part that is played.",
+                   "One seed, exact.",
+                   "Static S={i} and S=N win from Base"),
         ),
-        "Exploitability rises with training here, so a figure says little without its number of iterations. That "
+        "Exploitability rises in the later training, so a figure says little without its number of iterations. That "
         "Base, Dynamic and S={i} are near the paper's figures may be chance, because all three still rose where "
-        "their training ended.",
+        "their training ended. *Of one size* are the strategies with at most 24 million infosets in each "
+        "computation: all but Finest.",
         STITCHED,
     ),
     "stitching_small": Opening(
         "Strategy stitching in two-player limit hold'em with 20 cards",
         (4, 1, 1),
         "Three strategies of Table 2 of Gibson & Szafron (2011) are compared with a deck of 20 cards, where every "
-        "figure is exact, from six random initialisations: static experts with S=N are less exploitable than Base "
-        "in all of them, as in the paper. S=N and Dynamic win from Base, and Dynamic is about as exploitable as "
-        "Base.",
+        "figure is exact, from six random initialisations: static experts with S=N are less exploitable than Base in "
+        "all of them, as in the paper. S=N and Dynamic win from Base, and Dynamic is about as exploitable as Base.",
         "limit hold'em, 20 cards",
         (
             Reason(r"^Static\.S=N is less", HOLDS,
                    "Likely: experts have finer buckets than Base.",
-                   "Exact; six seeds; judged by three rules, see below. With 52 cards, trained to a gap of 1, S=N was "
-                   "more exploitable than Base.",
+                   "Exact; six seeds; judged by three rules, see below. With 52 cards, trained to a gap of 1, S=N "
+                   "was more exploitable than Base.",
                    "Static S=N is less exploitable than Base"),
             Reason(r"^Dynamic is less", UNDECIDED,
                    "The difference is smaller than what both strategies still changed in the second half of their "
                    "training.",
-                   "Exact; six seeds; 1,600 iterations.", "Dynamic is less exploitable than Base"),
+                   "Exact; six seeds; 1,600 iterations.",
+                   "Dynamic is less exploitable than Base"),
             Reason(r"^(Dynamic|Static\.S=N) wins from Base", HOLDS,
                    "Likely: experts have finer buckets than Base in the part that is played.",
-                   "Exact; six seeds.", "Dynamic and Static S=N win from Base"),
+                   "Exact; six seeds.",
+                   "Dynamic and Static S=N win from Base"),
             Reason(r"^equilibria of one abstraction", FAILS,
-                   "Strategies of Base from six random initialisations differ much less.",
-                   "Exact; six seeds; approximate equilibria.", "S=N is less exploitable by chance of the "
-                   "initialisation"),
+                   "S=N differs from Base by more in every seed, so its lower figure is not chance of the "
+                   "initialisation.",
+                   "Exact; six seeds; approximate equilibria.",
+                   "Base differs more between seeds than S=N differs from Base"),
             Reason(r"^more training makes", HOLDS,
-                   "Likely: the average of early iterations mixes more, and gives a best response less to exploit. The "
-                   "last strategies of the same runs became less exploitable, and averages rise towards them.",
+                   "Likely: the average of early iterations mixes more, and gives a best response less to exploit. "
+                   "The last strategies of the same runs became less exploitable, and averages rise towards them.",
                    "Exact; averages of dcfr+. In the second half of the training Base fell in two seeds. Plain CFR, "
                    "which converges slowly, still became less exploitable.",
                    "More training makes Base more exploitable"),
         ),
-        "The first claim holds by the third rule for the end of training. By the two rules that were planned "
-        "first S=N was below Base in all six initialisations too, but in three of them by less than the "
-        "strategies still changed, so it was undecided.",
+        "The rule for when training ends was changed twice. By the last rule the claim about S=N holds. By both "
+        "earlier rules S=N was also below Base in all six seeds, but in three of them the difference was within the "
+        "margin, so the claim was undecided. The second picture shows what such claims depend on: by nearly every "
+        "algorithm, a smaller gap in the abstract game comes with a higher exploitability in the unabstracted one.",
         STITCHED,
     ),
     "stitching_why": Opening(
         "Why stitched strategies are more or less exploitable",
         (3, 2, 0),
-        "With 52 cards S=N is more exploitable than Base, unlike in the paper, because of one expert: Base almost "
-        "never calls as its first action, so the part cr adds next to nothing to the gap by which training ends, "
-        "and its expert stops after 20 iterations. If gaps are counted per hand that enters the part, most of the "
-        "excess is gone in all three seeds.",
+        "With 52 cards S=N is more exploitable than Base in all three seeds, unlike in the paper, most likely "
+        "because of one expert: Base almost never calls as its first action, so the part cr adds next to nothing to "
+        "the gap by which training ends, and its expert stops after 20 iterations. If gaps are counted per hand that "
+        "enters the part, most of the excess is gone in all three seeds.",
         "limit hold'em and Leduc, causes",
         (
-            Reason(r"^equilibria of one abstraction", FAILS, "Strategies of Base differ much less.",
+            Reason(r"^equilibria of one abstraction", FAILS,
+                   "S=N differs from Base by more in every seed, so its higher figure is not chance of the "
+                   "initialisation.",
                    "Three random initialisations, every 16th flop; a gap of 1.",
-                   "S=N is more exploitable by chance of the initialisation"),
+                   "Base differs more between seeds than S=N differs from Base"),
             Reason(r"^experts that are solved per hand", HOLDS,
                    "Base almost never enters the part cr, so a gap over all hands ends the training of its expert at "
-                   "once.", "Three random initialisations, every 16th flop.",
-                   "Experts that are solved per hand that enters their part halve the excess of S=N over Base"),
+                   "once.",
+                   "Three random initialisations, every 16th flop; exact in one.",
+                   "If experts are trained until the gap per hand that enters their part is small, the excess of "
+                   "S=N falls by half"),
             Reason(r"^more training makes", HOLDS,
                    "Likely: the average of early iterations mixes more, and gives a best response less to exploit.",
-                   "One seed, every 16th flop.", "More training makes Base more exploitable"),
+                   "One seed, every 16th flop.",
+                   "More training makes Base more exploitable"),
             Reason(r"^Leduc: experts that are solved", HOLDS,
-                   "Likely: a base that avoids a part does not defend it, and its expert is not tested by "
-                   "the base's play.", "Exact; the avoidance is made by hand. Experts whose training ends by the gap "
-                   "over all hands do no more harm, on average.",
+                   "Likely: a base that avoids a part does not defend it, and its expert is not tested by the base's "
+                   "play.",
+                   "Exact; the avoidance is made by hand, and makes the base itself more exploitable.",
                    "Leduc: experts that are solved do more harm in a part that the base avoids"),
             Reason(r"^Leduc: in such a part", FAILS,
                    "As with Base: a solved expert is more exploitable than one that has hardly been trained. In "
-                   "hold'em "
-                   "it is the other way round.",
+                   "hold'em it is the other way round.",
                    "Exact. The first figure is with training that ends at once.",
                    "Leduc: solving the expert of such a part helps"),
         ),
-        "A best response calls as its first action, and plays against an expert that has learnt little. Leduc "
-        "hold'em is different: there, an expert of a part that the base avoids does more harm the further it is "
-        "solved. We do not know why.",
+        "The cr-expert was measured alone in one seed only. Leduc hold'em is different: there, experts of a part "
+        "that hardly any hand enters do more harm if they are solved than if their training ends at once. We do not "
+        "know why.",
         STITCHED,
     ),
     "auto_stitching": Opening(
@@ -377,23 +389,26 @@ STITCHING: dict[str, Opening] = {
         "Strategy stitching in three-player limit hold'em, on a GPU",
         (3, 5, 0),
         "Table 2 of Gibson & Szafron (2011) is recomputed for three players, with up to 162 million information sets "
-        "in a computation and 45 seconds of one GPU for each strategy. Static experts with S=N win money and earn more "
-        "than Base and S={i}; but Dynamic and the strategy like ACPC-09 earn more than S=N, and the one like ACPC-10, "
-        "the paper's best, loses.",
+        "in a computation (more in one base), and 45 seconds of one GPU for each base or set of experts. Static "
+        "experts with S=N win money and earn more than Base and S={i}; but Dynamic and the strategy like ACPC-09 "
+        "earn more than S=N, and the one like ACPC-10, the paper's best, loses.",
         "three-player limit hold'em, on a GPU",
         (
             Reason(r"^Static\.S=N (earns more than (Base|Static\.S=\{i\})|wins money)", HOLDS,
-                   "Likely: experts of S=N learn faster than those of S={i}, which also have to learn how the other "
-                   "players act in the whole game.", "One random initialisation.",
+                   "Likely: S={i} has twelve experts that share the time, and they also have to learn how the other "
+                   "players act in the whole game; S=N has four.",
+                   "One random initialisation.",
                    "Static S=N wins money, and earns more than Base and S={i}"),
             Reason(r"^(Static\.S=N earns more than Dynamic|Base, Dynamic)", FAILS,
-                   "Likely: experts of S=N had far fewer decisions for each information set than Dynamic. This does "
-                   "not explain why Dynamic earns more than Base, which had most.", "One random initialisation; mbb/h.",
+                   "Not explained. Experts of S=N had far fewer decisions for each information set than Dynamic; but "
+                   "S=N wins from Base, which had most.",
+                   "One random initialisation; mbb/h.",
                    "Static S=N earns more than Dynamic, and Dynamic does not win money"),
             Reason(r"ACPC", FAILS,
-                   "Not explained. The training is a small part of the paper's, which may favour the strategy like "
-                   "ACPC-09; but the experts of the one like ACPC-10 had more decisions for each information set than "
-                   "those of S=N.", "One random initialisation; mbb/h. The strategies follow the paper's description.",
+                   "Not explained. The training is a small part of the paper's. But Base and the strategy like "
+                   "ACPC-09 had the same training at the same size, and the experts of the one like ACPC-10 had more "
+                   "decisions for each information set than those of S=N.",
+                   "One random initialisation; mbb/h. The strategies follow the paper's description.",
                    "The strategy like ACPC-10 earns most, the one like ACPC-09 less than Base"),
         ),
         "",
@@ -420,14 +435,14 @@ STITCHING: dict[str, Opening] = {
     "grafting_large": Opening(
         "Strategy grafting in limit hold'em, on a GPU",
         (1, 0, 0),
-        "One match of Table 3 of Waugh, Bard & Bowling (2009) is recomputed so far: the grafted strategy beats "
-        "its base, exactly, over all boards. With a hundredth of this training it [had lost](grafting_holdem.md).",
+        "One figure of Table 3 of Waugh, Bard & Bowling (2009) is recomputed so far: the grafted strategy beats its "
+        "base, exactly, over all boards. With a hundredth of this training it [had lost](grafting_holdem.md).",
         "limit hold'em, on a GPU",
         (
             Reason(r"^the grafted strategy beats 20x8", HOLDS,
                    "Likely: grafts are finer than the base in their part.",
-                   "One seed; exact. No strategy is converged. The grafted strategy is more exploitable than its base "
-                   "on every 16th flop, but by less than either changed in the second half of the training.",
+                   "One seed; exact. No strategy is converged. The grafted strategy is more exploitable than its "
+                   "base on every 16th flop, but by less than either changed in the second half of the training.",
                    "The grafted strategy beats its base"),
         ),
         "In the second half of the training the grafted strategy and its base both became more exploitable, the "

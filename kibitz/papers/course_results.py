@@ -211,7 +211,7 @@ def wins_exactly(text: str, source: str, r: CourseResults, one: str, other: str)
     if not means:
         return None
     return Claim(text, source, [Comparison(mean, ">", 0.0) for mean in means], unit=START,
-                 detail=figures_text(means, 3))  # fmt: skip
+                 detail=f"{one} wins {figures_text(means, 3)}")  # fmt: skip
 
 
 def convergence(r: CourseResults, names: Iterable[str]) -> Sheet:
@@ -233,8 +233,9 @@ def convergence(r: CourseResults, names: Iterable[str]) -> Sheet:
     return Sheet(
         "Convergence",
         ("strategy", "iterations", "abstract gap", *figures, "its change over the last doubling",
-         "change of the value", "converged by the plan's rule", "seconds of training"), rows,
-        "Converged by the plan's rule (docs/plans/large_tables.md): the gap is below 1; where there is none, and on "
+         "change of the value", "gap below 1, or flat", "seconds of training"), rows,
+        "Gap below 1, or flat: converged by the plan's rule (docs/plans/large_tables.md): the gap is below 1; where "
+        "there is none, and on "
         f"sampled boards, exploitability changed by less than {FLAT:g} and the value by less than {FLAT_VALUE:g}. "
         "Exploitability can "
         "still change much where the gap is below 1: see its column. Abstract gap: NashConv in the abstract game, "
@@ -275,45 +276,55 @@ def iterations_text(done: Sequence[int]) -> str:
 
 def curves(
     r: CourseResults, name: str, title: str, groups: Sequence[tuple[str, Sequence[str]]], unit: str = "mbb/h",
-    levels: Sequence[tuple[str, float]] = (), marks: Sequence[tuple[str, float]] = (), palette: Sequence[str] = (),
+    levels: Sequence[tuple[str, float]] = (), palette: Sequence[str] = (),
 ) -> Curves:  # fmt: skip
     """Exploitability against training: a panel for each group of strategies, the mean of the seeds with most
-    measurements, and one standard deviation. levels, marks: of the first panel; palette: names in the order of
-    colours."""
+    measurements, and one standard deviation. levels: of the first panel; palette: names in the order of colours."""
+    most = {name: max(map(len, (points for (of, _), points in r.points.items() if of == name)), default=0)
+            for _, names in groups for name in names}  # fmt: skip
+    followed = {seed for (name, seed), points in r.points.items() if len(points) == most.get(name, 0) > 1}
+    seeds = set[int]()
     panels: list[FigurePanel] = []
     for head, names in groups:
         lines = []
         for each in names:
-            courses = [points for (of, _), points in sorted(r.points.items()) if of == each]
-            most = max(map(len, courses), default=0)
-            courses = [points for points in courses if len(points) == most]
-            if most:
-                looks = list(zip(*courses, strict=True))
+            courses = {seed: points for (of, seed), points in sorted(r.points.items())
+                       if of == each and seed in followed and len(points) == most[each]}  # fmt: skip
+            if courses:
+                seeds |= courses.keys()
+                looks = list(zip(*courses.values(), strict=True))
                 spreads = [Spread(tuple(point["exploitability"] for point in look)) for look in looks]
                 iterations = [sum(map(trained, look)) / len(look) for look in looks]
                 lines.append(Line(each, tuple(iterations), tuple(s.mean for s in spreads),
                                   tuple(s.sd for s in spreads)))  # fmt: skip
         if any(len(line.at) > 1 for line in lines):
             first = not panels
-            panels.append(FigurePanel(head, tuple(lines), *((tuple(levels), tuple(marks)) if first else ())))
-    where = "Measured on every 16th flop." if r.where == "on sampled flops" else "Measured over all boards."
-    if any(any(line.sd) for panel in panels for line in panel.lines):
-        where += " Means of random initialisations, and one standard deviation to either side."
+            panels.append(FigurePanel(head, tuple(lines), tuple(levels) if first else ()))
+    where = "Measured on every 16th flop" if r.where == "on sampled flops" else "Measured over all boards"
+    where += (", seed " + ", ".join(map(str, seeds)) if len(seeds) == 1 else
+              f". Means of {len(seeds)} random initialisations, and one standard deviation to either side") + "."
     return Curves(name, title, f"exploitability, {unit}", tuple(panels), palette=tuple(palette),
                   across="iterations of the longest computation", note=where)  # fmt: skip
 
 
-def by_gap(r: CourseResults, name: str, title: str, names: Sequence[str], seed: int = 0) -> Curves:
-    """Exploitability against NashConv in the abstract game, both of which change with training."""
-    lines = []
-    for each in names:
-        points = [point for point in r.points.get((each, seed), []) if point["gap"] is not None
-                  and point["gap"] <= LARGEST_GAP]  # fmt: skip
+def by_gap(
+    r: CourseResults, name: str, title: str, lines_of: Sequence[tuple[str, Sequence[str]]], seed: int = 0
+) -> Curves:  # fmt: skip
+    """Exploitability against NashConv in the abstract game, both of which change with training.
+
+    lines_of: the name of a line, and the strategies whose points are on it.
+    """
+    lines, left_out = [], False
+    for label, names in lines_of:
+        known = {point["gap"]: point for each in names for point in r.points.get((each, seed), [])
+                 if point["gap"] is not None}  # fmt: skip
+        points = [known[gap] for gap in sorted(known, reverse=True) if gap <= LARGEST_GAP]
+        left_out |= len(points) < len(known)
         if len(points) > 1:
-            lines.append(Line(each, tuple(point["gap"] for point in points),
+            lines.append(Line(label, tuple(point["gap"] for point in points),
                               tuple(point["exploitability"] for point in points), (0.0,) * len(points)))  # fmt: skip
-    where = "on every 16th flop" if r.where == "on sampled flops" else "over all boards"
-    note = f"Measured {where}, seed {seed}. Points with a gap above {LARGEST_GAP:g} are left out."
+    note = f"Measured {'on every 16th flop' if r.where == 'on sampled flops' else 'over all boards'}, seed {seed}."
+    note += f" Points with a gap above {LARGEST_GAP:g} are left out." * left_out
     return Curves(name, title, "exploitability, mbb/h", (FigurePanel("", tuple(lines)),) if lines else (),
                   across="NashConv in the abstract game, mbb/h: training goes to the right",
                   falling=True, note=note)  # fmt: skip

@@ -111,7 +111,7 @@ def claims(answers: Sequence[dict[str, Any]]) -> Iterator[Claim]:
 
 def _compared(text: str, pairs: Sequence[tuple[float, float]]) -> Claim:
     return Claim(text, OURS, [Comparison(one, ">", other) for one, other in pairs], unit=START,
-                 detail=pairs_text(pairs, digits=1))  # fmt: skip
+                 detail=f"{pairs_text(pairs, digits=1)}, thousandths of an ante")  # fmt: skip
 
 
 def picture(answers: Sequence[dict[str, Any]]) -> Curves:
@@ -121,13 +121,19 @@ def picture(answers: Sequence[dict[str, Any]]) -> Curves:
                               (True, "training ends by the gap per hand that enters")):  # fmt: skip
         shares = sorted({each["share"] for each in answers if each["conditional"] == conditional})
         spreads = [_changes(answers, share, conditional) for share in shares]
-        lines.append(Line(name, tuple(shares), tuple(s.mean for s in spreads), tuple(s.sd for s in spreads)))
+        at = tuple(_entered(answers, share) for share in shares)
+        lines.append(Line(name, at, tuple(s.mean for s in spreads), tuple(s.sd for s in spreads)))
     seeds = len({each["seed"] for each in answers})
     return Curves("leduc", "Leduc hold'em: what experts change, by how often the base enters their part",
-                  "change of exploitability, milli-antes", (FigurePanel("", tuple(lines)),), ticks=SHARES,
-                  across="share of the base's own probability of entering the part", falling=True,
+                  "change of exploitability, milli-antes", (FigurePanel("", tuple(lines)),), falling=True,
+                  across="share of hands that enter the part r",
                   note=f"Exact. Means of {seeds} random initialisations, and one standard deviation to either "
                   "side.")  # fmt: skip
+
+
+def _entered(answers: Sequence[dict[str, Any]], share: float) -> float:
+    """The share of hands that enter the part, in the mean."""
+    return Spread(tuple(each["entered"][0] for each in answers if each["share"] == share)).mean
 
 
 def _changes(answers: Sequence[dict[str, Any]], share: float, conditional: bool) -> Spread:
@@ -140,7 +146,7 @@ def sheet(answers: Sequence[dict[str, Any]]) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for share in sorted({each["share"] for each in answers}, reverse=True):
         here = [each for each in answers if each["share"] == share]
-        cells = [f"{Spread(tuple(each['entered'][0] for each in here)).mean:.2g}"]
+        cells = [f"{_entered(answers, share):.2g}"]
         for conditional in (False, True):
             some = [each for each in here if each["conditional"] == conditional]
             if not some:
@@ -152,10 +158,12 @@ def sheet(answers: Sequence[dict[str, Any]]) -> Sheet:
     seeds = len({each["seed"] for each in answers})
     return Sheet(
         "Leduc hold'em: experts of a part that the base avoids",
-        ("share", "hands that enter", "change, if training ends by the gap over all hands", "iterations of the expert",
-         "change, if it ends by the gap per hand that enters", "iterations of the expert"), rows,
-        "The base is changed: it enters the part r with this share of its own probability, and each expert stands on "
-        "the base that was changed. Change: the exploitability of the stitched strategy less that of this base, mean "
+        ("factor", "hands that enter", "change, if training ends by the gap over all hands",
+         "iterations of the r-expert",
+         "change, if it ends by the gap per hand that enters", "iterations of the r-expert"), rows,
+        "The base is changed: where an action leads into the part r, its probability is multiplied by the factor, and "
+        "the probabilities of each bucket are scaled to 1 again. Experts of r and of cr stand on the base that was "
+        "changed. Change: the exploitability of the stitched strategy less that of this base, mean "
         f"± sd over {seeds} random initialisations, exact, thousandths of an ante per hand. The base has the buckets "
         f"{COARSE}, experts have {FINE}. All are solved by dcfr+, experts to a gap of {GAP * MILLI:g}.",
     )  # fmt: skip

@@ -69,6 +69,8 @@ SOLVERS = {"Base.cfr": "cfr", "Base.cfr+": "cfr+", "Base.lcfr": "lcfr", "Base.dc
 # The paper's own algorithm, as near as it comes: chance is sampled, weights are uniform, and so is the first strategy.
 BASE_SAMPLED, ALL_SAMPLED = "Base.pcs uniform", f"{ALL}.pcs uniform"
 LASTS = {"Base.cfr+ last": "cfr+", "Base.dcfr+ last": "dcfr+"}
+WAYS = (("Base, dcfr+", (BASE, "Base.dcfr+")),
+        *((name, (name,)) for name in (*SOLVERS, SAMPLED) if name != "Base.dcfr+"))  # lines of a picture
 ALONE = {f"{ALL}: {part} alone": k for k, part in enumerate(("r", "cr"))}
 FINER = {f"{ALL} of {n}": n for n in (8, 9, 10)}  # percentile buckets of experts; of smaller games as many fewer:
 FEWER, FEWEST = {GAME: 0, SMALL: 4}, 6

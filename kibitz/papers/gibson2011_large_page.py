@@ -155,11 +155,11 @@ def openings(r: CourseResults, names: Sequence[str] = NAMES) -> Sheet:
             "" if of is None else f"{2 * of - inside[name]:.2f}" for name, of in whole.items())))  # fmt: skip
         rows.append(("twice the exploitability", *("" if of is None else f"{2 * of:.2f}" for of in whole.values())))
     return Sheet("Gains of best responses by the betting before the flop", ("betting", *gains), rows,
-                 "mbb/h, on sampled flops. By the betting before the flop (r: a raise, c: a call): what a best "
-                 "response "
-                 "wins after it that plays like the strategy up to there. Best responses win more by betting otherwise "
-                 f"before the flop; with that it is twice the exploitability. Rows below {LEAST_GAIN:g} are left "
-                 "out.")  # fmt: skip
+                 "mbb/h, on sampled flops, seed 0. Each row: what a best response wins in hands with this betting "
+                 "before the flop (r: a raise, c: a call), if it bets there like the strategy. \"By betting "
+                 "otherwise\": "
+                 "what it wins in addition if it does not. The seat is that of the best response. Rows below "
+                 f"{LEAST_GAIN:g} are left out.")  # fmt: skip
 
 
 def _seeds(r: CourseResults) -> str:
@@ -178,7 +178,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     picture = curves(r, "course", "Limit hold'em: exploitability against training",
                      (("trained over all boards", (*NAMES, large.CONDITIONAL)),
                       ("trained on sampled boards", (large.SAMPLED,))),
-                     levels=[(f"paper: {name}", PAPER[name][2]) for name in (BASE, ALL)],
+                     levels=[(f"paper, exact: {name}", PAPER[name][2]) for name in (BASE, ALL)],
                      palette=large.COLOURED)  # fmt: skip
     beyond = further(r)
     ends = [replace(sheet, title=f"{sheet.title}, trained to a gap of {large.FURTHER_GAP:g}")
@@ -204,10 +204,10 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                "have "
                "all of these."] if beyond.points else []),
             "An exploitability is compared with a margin: what both strategies changed in the last doubling of their "
-            "training. Where a seed was measured only once, it is the change of the first seed that was measured more "
-            f"often; where there is none, {FLAT:g}, the most that counts as converged. On sampled flops the margin is "
-            "larger by the sampling error: how far the same difference is off in seed 0, where it is also known "
-            "exactly; if it is not, the largest such error of any two strategies.",
+            "training. If a strategy was measured once in a seed, its change in another seed counts; if it was never "
+            f"measured twice, as {large.CONDITIONAL}, it is taken as {FLAT:g}, though others changed more.",
+            "On sampled flops the margin has one more term, the sampling error: how far the same difference is off in "
+            "seed 0, where it is also known exactly; if it is not, the largest such error of any two strategies.",
             f"A claim holds if it is true in at least {MOST:.0%} of its seeds, and fails if it is false in as many.",
             *([] if r.matches else ["Claims about earnings, the mean over all opponents, are left out: no matches were "
                                     "played. Exact winnings from Base are known for some."]),

@@ -20,7 +20,7 @@ from kibitz.core.errors import ArtefactError
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers import gibson2011_why as why
 from kibitz.papers.claims import MOST, Claim
-from kibitz.papers.course_results import CourseResults, by_gap, convergence, curves, keyed_points, trained
+from kibitz.papers.course_results import CourseResults, by_gap, convergence, curves, keyed_points
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_large_page import compared
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES, sizes_of
@@ -153,19 +153,19 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     sizes, deck = sizes_of(setting.game, *setting.limits), rules_of(setting.game).definition
     cards, earlier = deck.ranks * deck.suits, before(r)
     devices = sorted({device for of in (r, *earlier.values()) for device in of.made_on})
-    marks = [(rule.split(",")[0], _mean_end(of)) for rule, of in reversed(earlier.items())]
     course = curves(r, "course", f"Limit hold'em with {cards} cards: exploitability against training",
-                    (("", (*NAMES, large.CONDITIONAL)),), marks=marks, palette=large.COLOURED)  # fmt: skip
+                    (("", (*NAMES, large.CONDITIONAL)),), palette=large.COLOURED)  # fmt: skip
     picture = by_gap(r, "algorithms", f"Limit hold'em with {cards} cards: exploitability of Base against its abstract "
-                     "gap", (BASE, *large.SOLVERS, large.SAMPLED))  # fmt: skip
+                     "gap", large.WAYS)  # fmt: skip
     sheets = (table(r, cards), why.explained(r, len(SEEDS)), why.of_experts(r), why.equilibria(r), why.algorithms(r),
               convergence(r, (*NAMES, large.CONDITIONAL)))  # fmt: skip
     return Page(
         starts=len(r.seeds(BASE)),
         about=f"{setting.game}, at most {setting.limits[0]:,} infosets for each computation, as fixed in "
         f"docs/plans/large_tables.md. Base has the buckets {sizes.base}. Every computation starts from a random "
-        f"strategy that is drawn from its seed, and is solved by dcfr+ over all boards. Only {' and '.join(sampled)} "
-        "are trained on sampled boards. All figures are exact; [the large table](stitching_large.md) has the deck of "
+        "strategy that is drawn from its seed, and is solved by dcfr+ over all boards. In the table by algorithm "
+        f"{' and '.join(sampled)} are trained on sampled boards, from the uniform strategy. All figures are exact; "
+        "[the large table](stitching_large.md) has the deck of "
         "52 cards, where an exact figure takes minutes of a GPU. "
         f"{len(r.seeds(BASE))} random initialisations{', on ' if devices else ''}{' and '.join(devices)}.",
         departs=(f"A deck of {cards} cards: {deck.ranks} ranks in {deck.suits} suits.",
@@ -176,7 +176,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                  f"A claim holds if it is true in at least {MOST:.0%} of its seeds, and fails if it is false in as "
                  "many.",
                  f"Training ends at a gap of {GAP:g} mbb/h, which is NashConv in the abstract game, or after "
-                 f"{large.SMALL_LOOKS[-1]:,} iterations, whatever comes first.", *_plans(earlier),
+                 f"{large.SMALL_LOOKS[-1]:,} iterations, whatever comes first. {DYNAMIC} has no gap in an abstract "
+                 "game, so only iterations end its training.", *_plans(earlier),
                  *([finer] if any(name in large.FINER for name, _ in r.points) else [])),
         limits="Limits", sheets=tuple(sheet for sheet in sheets if sheet.rows),
         pictures=tuple(each for each in (course, picture) if each.panels),
@@ -184,12 +185,6 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                  "pairs": list(r.pairs.values()),
                  "differences": {str(seed): each for seed, each in why.differences(r).items()}},
     )  # fmt: skip
-
-
-def _mean_end(of: CourseResults) -> float:
-    """Iterations at which training ended, of Base in the mean."""
-    ends = [trained(points[-1]) for (name, _), points in of.points.items() if name == BASE]
-    return sum(ends) / len(ends)
 
 
 def _plans(earlier: dict[str, CourseResults]) -> list[str]:

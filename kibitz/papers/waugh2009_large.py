@@ -184,6 +184,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                         "and hands of equal strength share a bucket.")  # fmt: skip
     return Page(
         starts=len({seed for one, _, seed in r.pairs if one == GRAFTED}),
+        summary=f"The paper makes {len(matches())} claims about this table; {len(missing)} were not measured yet."
+        if missing else "",
         about=f"{GAME} with percentile E[HS²] buckets, as fixed in docs/plans/large_tables.md. There is a graft for "
         "each player and each of the parts r, cr, ccr and cccr. While a graft is solved, its player is frozen to the "
         "base outside of the part, and the opponent is free everywhere, with the base's buckets. A computation has at "
