@@ -283,7 +283,7 @@ def curves(
     most = {name: max(map(len, (points for (of, _), points in r.points.items() if of == name)), default=0)
             for _, names in groups for name in names}  # fmt: skip
     followed = {seed for (name, seed), points in r.points.items() if len(points) == most.get(name, 0) > 1}
-    seeds = set[int]()
+    shown: list[tuple[int, ...]] = []  # seeds of each line
     panels: list[FigurePanel] = []
     for head, names in groups:
         lines = []
@@ -291,7 +291,7 @@ def curves(
             courses = {seed: points for (of, seed), points in sorted(r.points.items())
                        if of == each and seed in followed and len(points) == most[each]}  # fmt: skip
             if courses:
-                seeds |= courses.keys()
+                shown.append(tuple(courses))
                 looks = list(zip(*courses.values(), strict=True))
                 spreads = [Spread(tuple(point["exploitability"] for point in look)) for look in looks]
                 iterations = [sum(map(trained, look)) / len(look) for look in looks]
@@ -301,8 +301,12 @@ def curves(
             first = not panels
             panels.append(FigurePanel(head, tuple(lines), tuple(levels) if first else ()))
     where = "Measured on every 16th flop" if r.where == "on sampled flops" else "Measured over all boards"
-    where += (", seed " + ", ".join(map(str, seeds)) if len(seeds) == 1 else
-              f". Means of {len(seeds)} random initialisations, and one standard deviation to either side") + "."
+    counts = sorted({len(seeds) for seeds in shown})
+    if counts == [1]:
+        where += f", seed {' or '.join(str(seed) for seed in sorted({seeds[0] for seeds in shown}))}."
+    elif counts:
+        where += f". Means of {' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} random initialisations"
+        where += ", and one standard deviation to either side."
     return Curves(name, title, f"exploitability, {unit}", tuple(panels), palette=tuple(palette),
                   across="iterations of the longest computation", note=where)  # fmt: skip
 
