@@ -95,14 +95,20 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
     def pairs(seed: int, every: Sequence[tuple[str, str]]) -> Run:
         return Run(PAIR, pair, [(a, b, seed, (last[a], last[b]), *of) for a, b in every])
 
+    def ready(seed: int, *names: str) -> Run:
+        return Run(TRAIN, train, [(name, seed, last[name], *of) for name in names])
+
     for seed in SEEDS:
-        yield Stage(f"graft-{seed}", "imperfect recall: 20x8, 20x7, 20x32 and the grafted strategy, all pairs exactly",
+        yield Stage(f"graft-{seed}", "imperfect recall: the grafted strategy against 20x8, 20x7 and 20x32, exactly",
                     (*(course(name, seed) for name in (*SINGLE, GRAFTED)),
-                     pairs(seed, list(combinations((GRAFTED, *SINGLE), 2)))), seconds_of)  # fmt: skip
-    yield Stage("graft-recall", "12 and 14, exactly against the grafted strategy and 20x7",
-                (course(TWELVE, 0), course(FOURTEEN, 0),
-                 Run(TRAIN, train, [(name, 0, last[name], *of) for name in (BASE, SMALLER, GRAFTED)]),
-                 pairs(0, [(GRAFTED, TWELVE), (GRAFTED, FOURTEEN), (SMALLER, FOURTEEN)])), seconds_of)  # fmt: skip
+                     pairs(seed, [(GRAFTED, name) for name in SINGLE])), seconds_of)  # fmt: skip
+        yield Stage(f"graft-{seed}-single", "20x8, 20x7 and 20x32 against each other, exactly",
+                    (ready(seed, *SINGLE), pairs(seed, list(combinations(SINGLE, 2)))), seconds_of)  # fmt: skip
+    yield Stage("graft-recall", "12 and 14, exactly against the grafted strategy",
+                (course(TWELVE, 0), course(FOURTEEN, 0), ready(0, BASE, GRAFTED),
+                 pairs(0, [(GRAFTED, TWELVE), (GRAFTED, FOURTEEN)])), seconds_of)  # fmt: skip
+    yield Stage("graft-recall-single", "14 against 20x7, exactly",
+                (ready(0, SMALLER, FOURTEEN), pairs(0, [(SMALLER, FOURTEEN)])), seconds_of)  # fmt: skip
 
 
 def seconds_of(run: Run, piece: int) -> float:

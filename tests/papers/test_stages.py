@@ -82,6 +82,8 @@ def test_every_stage(small):
 
 
 def test_further_training_has_checkpoints_and_results_of_its_own(small):
+    assert not done("two-further-0", small, seconds=1e-9)[0]  # stopped after its first step
+    assert list((small / "work").glob("further/*/*.checkpoint")) and not (small / "work" / f"{BASE}-0").exists()
     assert done("two-further-0", small)[0]
     setting = two.setting_of(True, str(small / "work"), "cpu")
     far = two.further(setting)
@@ -94,7 +96,6 @@ def test_further_training_has_checkpoints_and_results_of_its_own(small):
     for name in (BASE, EACH, ALL, two.CONDITIONAL, two.FINEST):
         looks = two.points(large, name)  # whatever ends between two looks has one before half of its iterations
         assert all(before * 2 >= after for before, after in itertools.pairwise(looks)) and len(looks) == 3
-    assert list((small / "work").glob("further/*/*.checkpoint")) and not (small / "work" / f"{BASE}-0").exists()
 
 
 def test_grafts(small):
@@ -109,7 +110,7 @@ def test_grafts(small):
     assert [picture.name for picture in report.pictures] == ["grafts"]
     assert [sheet.title for sheet in report.sheets] == ["Exact winnings", "Sizes", "Convergence"]
     path.write_text(json.dumps(entries))
-    assert done("graft-recall", small)[0]
+    assert all(done(name, small)[0] for name in ("graft-0-single", "graft-recall", "graft-recall-single"))
     report = grafts.EXPERIMENT.recompute(PaperPlan(starts=3, results=str(small / "out")))
     assert sum(claim.of_the_paper for claim in report.claims) == 6 and len(report.figures["pairs"]) == 9
     cells = {row[0]: row[1:] for row in report.sheets[0].rows}
