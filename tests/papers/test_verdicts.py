@@ -206,7 +206,7 @@ def test_claims_of_all_kinds():
 
 # Pages
 
-BY_STAGES = ("stitching_large", "stitching_why", "auto_stitching_holdem3")
+BY_STAGES = ("stitching_large", "stitching_small", "stitching_why", "auto_stitching_holdem3")
 
 
 def papers_of(page):
