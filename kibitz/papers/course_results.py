@@ -235,13 +235,12 @@ def convergence(r: CourseResults, names: Iterable[str]) -> Sheet:
         ("strategy", "iterations", "abstract gap", *figures, "its change over the last doubling",
          "change of the value", "gap below 1, or flat", "seconds of training"), rows,
         "Gap below 1, or flat: converged by the plan's rule (docs/plans/large_tables.md): the gap is below 1; where "
-        "there is none, and on "
-        f"sampled boards, exploitability changed by less than {FLAT:g} and the value by less than {FLAT_VALUE:g}. "
-        "Exploitability can "
-        "still change much where the gap is below 1: see its column. Abstract gap: NashConv in the abstract game, "
-        "where it can be computed; of experts the largest. Iterations: of each computation, in the order of the "
-        f"experts. Changes: from half of the iterations to all, {r.where}. Where nothing was measured at half, the "
-        "figure there is interpolated between the measurements before and after; empty after a single measurement. "
+        f"there is none, and on sampled boards, exploitability changed by less than {FLAT:g} and the value by less "
+        f"than {FLAT_VALUE:g}. Exploitability can still change much where the gap is below 1: see its column. Abstract "
+        "gap: NashConv in the abstract game, where it can be computed; of experts the largest. Iterations: of each "
+        f"computation, in the order of the experts. Changes: from half of the iterations to all, {r.where}. Where "
+        "nothing was measured at half, the figure there is interpolated between the measurements before and after; "
+        "empty after a single measurement. "
         "Value: of seat 0.",
     )  # fmt: skip
 

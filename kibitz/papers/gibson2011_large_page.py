@@ -155,10 +155,10 @@ def openings(r: CourseResults, names: Sequence[str] = NAMES) -> Sheet:
             "" if of is None else f"{2 * of - inside[name]:.2f}" for name, of in whole.items())))  # fmt: skip
         rows.append(("twice the exploitability", *("" if of is None else f"{2 * of:.2f}" for of in whole.values())))
     return Sheet("Gains of best responses by the betting before the flop", ("betting", *gains), rows,
-                 "mbb/h, on sampled flops, seed 0. Each row: what a best response wins in hands with this betting "
-                 "before the flop (r: a raise, c: a call), if it bets there like the strategy. \"By betting "
-                 "otherwise\": "
-                 "what it wins in addition if it does not. The seat is that of the best response. Rows below "
+                 f"mbb/h, on sampled flops, seed {', '.join(map(str, sorted({seed for seed, _ in every.values()})))}. "
+                 "Each row: what a best response wins in hands with this betting before the flop (r: a raise, c: a "
+                 "call), if it bets there like the strategy. \"By betting otherwise\": what it wins in addition if it "
+                 "does not. The seat is that of the best response. Rows below "
                  f"{LEAST_GAIN:g} are left out.")  # fmt: skip
 
 
@@ -201,8 +201,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             f"{large.EACH_LOOKS[-1]} iterations. Dynamic and the experts of S=N have at most {large.PART_LOOKS[-1]}.",
             *([f"Strategies \"trained to a gap of {large.FURTHER_GAP:g}\" have at most {large.FURTHER_LOOKS[-1]:,} "
                f"iterations, S={{i}} and Finest {large.FURTHER_FINE[-1]}. Dynamic and S={{i}} have no gap, so they "
-               "have "
-               "all of these."] if beyond.points else []),
+               "have all of these."] if beyond.points else []),
             "An exploitability is compared with a margin: what both strategies changed in the last doubling of their "
             "training. If a strategy was measured once in a seed, its change in another seed counts; if it was never "
             f"measured twice, as {large.CONDITIONAL}, it is taken as {FLAT:g}, though others changed more.",

@@ -165,8 +165,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         f"docs/plans/large_tables.md. Base has the buckets {sizes.base}. Every computation starts from a random "
         "strategy that is drawn from its seed, and is solved by dcfr+ over all boards. In the table by algorithm "
         f"{' and '.join(sampled)} are trained on sampled boards, from the uniform strategy. All figures are exact; "
-        "[the large table](stitching_large.md) has the deck of "
-        "52 cards, where an exact figure takes minutes of a GPU. "
+        "[the large table](stitching_large.md) has the deck of 52 cards, where an exact figure takes minutes of a GPU. "
         f"{len(r.seeds(BASE))} random initialisations{', on ' if devices else ''}{' and '.join(devices)}.",
         departs=(f"A deck of {cards} cards: {deck.ranks} ranks in {deck.suits} suits.",
                  "An exploitability is compared with a margin: the sum of what both strategies changed in the last "
@@ -199,9 +198,9 @@ def _plans(earlier: dict[str, CourseResults]) -> list[str]:
             mean = -float(np.mean([*apart.values()]))
             said.append(f"{rule}: less exploitable in {below} of {len(apart)} seeds, by {mean:.1f} in the mean")
     return [f"The rule for the end of training is the third. By the first two, {ALL} was compared with Base: "
-            f"{'; '.join(said)}. But both strategies still changed so much that these differences were within the "
-            "margin in several seeds. So the training was made longer, with the change of the plan written down before "
-            "its runs, and every claim about exploitability is judged by all three rules."]  # fmt: skip
+            f"{'; '.join(said)}. To make the margins smaller, the training was made longer twice, each time with the "
+            "change of the plan written down before its runs. Claims about exploitability are judged by all three "
+            "rules, in the seeds that each has."]  # fmt: skip
 
 
 EXPERIMENT = Experiment(

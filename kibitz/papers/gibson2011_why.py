@@ -215,8 +215,7 @@ def explained(r: CourseResults, needed: int = len(large.SEEDS)) -> Sheet:
     return Sheet("Causes", ("possible cause", "what was compared", "share of the difference", "verdict"), rows,
                  f"The difference: {ALL} less {BASE}, {by_seed or 'not measured'}. Share: how much of it goes away "
                  "without the possible cause; of a single expert, how much of it that expert makes alone. A share "
-                 "below "
-                 "0 means that the difference becomes smaller by it. It is called "
+                 "below 0 means that the difference becomes smaller by it. It is called "
                  f"a cause if the share is at least {HALF:.0%} in each of at least {needed} seeds; one seed with less "
                  "is enough to reject it.")  # fmt: skip
 

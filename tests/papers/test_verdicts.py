@@ -20,7 +20,7 @@ from kibitz.bench.docs import main
 from kibitz.bench.opening import Opening, Reason
 from kibitz.bench.openings import OPENINGS
 from kibitz.bench.page import page_text
-from kibitz.bench.verdicts import data_of, judged_again, text_of
+from kibitz.bench.verdicts import data_of, judged_again, text_of, tried
 from kibitz.papers.claims import (
     COMPARISON,
     FACT,
@@ -346,6 +346,14 @@ def test_figures_of_an_opening_are_those_of_its_data(name):
         text = re.sub(r"(?<=\d) million", ",000,000", re.sub(r"\([\d, ]+\)", "", text))
         for figure in re.findall(r"\d[\d,.]*\d|\d", text):
             assert re.search(rf"(?<![\d.,]){re.escape(figure)}(?!\d|[.,]\d)", data), (figure, text)
+
+
+def test_claims_with_one_rule_stand_in_the_column_of_the_rule_that_counts():
+    rules = Claim("a", "paper", variants={"now": (True, True), "before": (True, None)}, leading=True)
+    heads, cells = tried([rules, Claim("b", "paper", (True, False))])
+    assert heads == ["now", "before"] and cells == [["2 of 2", "1 of 2, 1 undecided"], ["1 of 2", ""]]
+    both = Claim("c", "paper", variants={"x": (True,), "y": (False,)})  # no rule counts more: one column for all
+    assert tried([both, Claim("b", "paper", (True,))]) == (["true in"], [["1 of 1; 0 of 1"], ["1 of 1"]])
 
 
 def test_a_summary_belongs_to_its_verdicts():
