@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bucketed import random_buckets, rules
-from cuda_on_cores import THERE
+from cuda_on_cores import COMPILER, THERE, OnCores
 
 from kibitz.core.errors import SolverError
 from kibitz.forms.kernels.cfr import Rule
+from kibitz.poker.bucketed import weights as joint
 from kibitz.poker.bucketed.cfr_state import BucketCfrState
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.form import BucketForm
+from kibitz.poker.bucketed.gpu import BucketKernels, RegretStep
+from kibitz.poker.bucketed.passes import Passes
 from kibitz.poker.bucketed.weights import joint_weights
 from kibitz.solvers import RunOptions
 from kibitz.solvers.run import solve, solve_through
@@ -69,3 +72,105 @@ def test_a_gpu_counts_the_same_weights(name: str, most: int, monkeypatch: pytest
     for of in ("meets", "wins"):
         for mine, theirs in zip(getattr(here, of), getattr(there, of), strict=True):
             np.testing.assert_allclose(gpu.to_host(theirs), mine, atol=1e-16, rtol=1e-12)
+
+
+# The kernels' source on a core
+
+
+@pytest.fixture
+def on_cores(tmp_path, monkeypatch):
+    """Bucket forms in memory go through the kernels of a GPU, by matrices that are filled up. Returns how often each
+    kernel ran."""
+    if COMPILER is None:
+        pytest.skip("needs g++")
+    ran: dict[str, int] = {}
+
+    class Kernels(OnCores, BucketKernels):
+        folder = tmp_path
+
+        def _function(self, tables, name, shared=0):
+            ran[name] = ran.get(name, 0) + 1
+            return super()._function(tables, name, shared)
+
+    made = {}
+
+    def kernels(passes):
+        kind = passes.dtype.str
+        if kind not in made:
+            made[kind] = Kernels(np, passes.dtype)
+        return made[kind]
+
+    def filled(matrix, device, dtype):
+        wide = len(matrix) + 3
+        onto = np.zeros((wide, wide), dtype)
+        onto[: len(matrix), : len(matrix)] = matrix
+        return onto
+
+    monkeypatch.setattr(Passes, "kernels", property(kernels))
+    monkeypatch.setattr(joint, "filled", filled)
+    return ran
+
+
+RULES = {
+    "cfr": Rule(np.inf, np.inf, 0.0, -np.inf, 0.0, 0.0, False),
+    "dcfr+": Rule(1.5, 1.5, 4.0, 0.0, 0.0, 0.0, True),
+    "predictive, negative regrets kept": Rule(1.5, 0.0, 2.0, -np.inf, 1.0, 3.0, True),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ["leduc", "turn hold'em of 10 cards"])
+def test_kernels_do_what_whole_arrays_do(name, rule, request):
+    poker = rules(name)
+    buckets, _ = random_buckets(poker, 3, 0)
+    parents = [of.parent for of in buckets.rounds]
+
+    def trained():
+        form = BucketForm(poker, "random", buckets.digest, parents, joint_weights(buckets), "cpu")
+        state = BucketCfrState(form, None, np.float64)
+        state.iterate(RULES[rule], 0, 12, 1)
+        return form, state
+
+    form, plain = trained()
+    ran = request.getfixturevalue("on_cores")
+    other_form, other = trained()
+    for mine, theirs in zip(plain.state.values(), other.state.values(), strict=True):
+        np.testing.assert_allclose(theirs, mine, atol=1e-12)
+    assert min(ran[kernel] for kernel in ("mean", "learn", "add_end", "add_plan")) > 20
+    played = plain.probabilities(True)
+    mine, theirs = (each.infoset_values(played) for each in (form, other_form))
+    for one, two in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(two, one, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_pool_is_the_sum_over_an_infoset(on_cores, kind):
+    from kibitz.poker.stitching.part_form import SharedRows
+
+    random = np.random.default_rng(3)
+    row = random.permutation(np.repeat(np.arange(5), [1, 4, 2, 2, 1]))
+    row = np.unique(row, return_inverse=True)[1]
+    shared = SharedRows(row, np)
+    values = random.standard_normal((3, 7, len(row))).astype(kind)
+    own = random.random((7, len(row))).astype(np.float32)
+    passes = type("PassesOf", (), {"dtype": np.dtype(kind)})()
+    kernels = Passes.kernels.fget(passes)
+    for weights in (None, own):
+        expected = np.zeros(values.shape)
+        weighed = values if weights is None else values * weights
+        for b, of in enumerate(row):
+            expected[:, :, b] = weighed[:, :, row == of].sum(axis=2)
+        tolerance = 1e-5 if kind == np.float32 else 1e-12
+        np.testing.assert_allclose(kernels.pooled(values, weights, shared.members, shared.counts), expected,
+                                   atol=tolerance)  # fmt: skip
+        np.testing.assert_allclose(shared.summed(values, weights), expected, atol=tolerance)
+
+
+def test_regrets_below_rounding_are_no_preference(on_cores):
+    passes = type("PassesOf", (), {"dtype": np.dtype(np.float64)})()
+    kernels = Passes.kernels.fget(passes)
+    gain, regret = np.array([[[1e-9, 2.0]], [[-1.0, 1.0]]]), np.zeros((2, 1, 2))
+    strategy = np.full((2, 1, 2), np.nan)
+    kernels.learn(gain, regret, strategy, RegretStep(1.0, 1.0, 0.0, 0.0, 1e-6))
+    np.testing.assert_allclose(strategy, [[[0.5, 2 / 3]], [[0.5, 1 / 3]]])
+    np.testing.assert_allclose(regret, [[[1e-9, 2.0]], [[0.0, 1.0]]])

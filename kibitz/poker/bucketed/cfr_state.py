@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.forms.protocol import Measure
+from kibitz.poker.bucketed.gpu import RegretStep
 from kibitz.poker.bucketed.layout import Node
 from kibitz.poker.bucketed.passes import Passes
 from kibitz.poker.bucketed.rows import BucketRows
@@ -100,7 +101,10 @@ class BucketCfrState:
         if decay < 0.0:
             return
         lo, hi = self.form.seat_sequence[seat : seat + 2].tolist()
-        average, plan = self._average[lo:hi], self._plan[lo:hi]
+        average, plan, kernels = self._average[lo:hi], self._plan[lo:hi], self.passes.kernels
+        if kernels is not None:
+            kernels.add_plan(plan, decay, average)
+            return
 
         def work(piece: slice) -> None:
             average[piece] *= self.dtype.type(decay)
@@ -113,13 +117,19 @@ class BucketCfrState:
         xp, kind = self.passes.xp, self.dtype.type
         grow, keep = kind(discount(rule.alpha, t - 1)), kind(discount(rule.beta, t - 1))
         floor, prediction, tiny = kind(rule.floor), kind(rule.prediction), kind(max(NOISE * self.form.scale, 1e-30))
+        kernels, step = self.passes.kernels, RegretStep(grow, keep, floor, prediction, tiny)
 
         def choose(g: int, node: Node, values: Any) -> Any:
             actions = slice(node.first, node.first + node.count)
             regret = self.form.view(self._regret, seat, g)[actions]
             strategy = self.form.view(self._strategy, seat, g)[actions]
             if not self.form.trainable(g, node):
-                return (strategy * values).sum(axis=0)
+                return self.passes.mean(strategy, values)
+            if kernels is not None:
+                gain = xp.empty(values.shape, self.dtype)
+                worth = kernels.mean(strategy, values, gain)
+                kernels.learn(self.form.pooled(g, node, slice(None), gain), regret, strategy, step)
+                return worth
             mean = xp.empty(values.shape[1:], self.dtype)
 
             def work(lanes: slice) -> None:

@@ -84,6 +84,14 @@ class Device:
             list(_pool().map(work, pieces))
 
 
+def over_actions(values: Any) -> Any:
+    """The sum over the first, short axis: on a GPU much faster than its `sum`."""
+    total = values[0].copy()
+    for each in values[1:]:
+        total += each
+    return total
+
+
 def best_device() -> str:
     """gpu where there is one."""
     try:

@@ -192,6 +192,6 @@ class BucketOperator(BucketLayout):
 
         def choose(g: int, node: Node, values: Any) -> Any:
             actions = slice(node.first, node.first + node.count)
-            return (self.view(strategy, seat, g)[actions] * values).sum(axis=0)
+            return self.passes.mean(self.view(strategy, seat, g)[actions], values)
 
         return choose

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from kibitz.poker.bucketed.device import Device
+from kibitz.poker.bucketed.device import Device, over_actions
+from kibitz.poker.bucketed.gpu import BucketKernels, bucket_kernels
 from kibitz.poker.bucketed.layout import BettingEnd, BucketLayout, Group, Node
 from kibitz.poker.bucketed.weights import JointWeights
 
@@ -31,7 +32,9 @@ class Passes:
         self.layout, self.device, self.dtype = layout, device, np.dtype(dtype)
         xp = device.xp
         self.xp = xp
-        self.meets, self.wins = weights.within(device, dtype)
+        self._filled = weights.within(device, dtype)
+        self.meets, self.wins = (tuple(of[: int(n), : int(n)] for of, n in zip(each, layout.rows, strict=True))
+                                 for each in self._filled)  # fmt: skip
         self.up = [xp.asarray(of) for of in layout.parents]
         self.first = [xp.asarray(of) for of in layout.firsts]
         self._stakes: dict[tuple[int, str], Any] = {}
@@ -44,6 +47,16 @@ class Passes:
         while layout.table_before[at] >= 0:
             above, at = layout.parents[at][above], layout.table_before[at]
         return (above[:, None] == np.arange(int(layout.rows[0]))).astype(self.dtype)
+
+    @property
+    def kernels(self) -> BucketKernels | None:
+        """On a GPU: those that do several operations at once."""
+        return bucket_kernels(self.xp, self.dtype.str) if self.device.on_gpu else None
+
+    def mean(self, strategy: Any, values: Any) -> Any:
+        """[lanes, buckets]  what a node is worth where a strategy is played, from the values of its actions."""
+        kernels = self.kernels
+        return (strategy * values).sum(axis=0) if kernels is None else kernels.mean(strategy, values)
 
     def zeros(self) -> Any:
         """An array by sequence."""
@@ -112,7 +125,7 @@ class Passes:
             own, reach = layout.view(out, seat, g), layout.view(plan, other, g)
             own[...] = 0.0
             root = at_root[g] = xp.zeros((group.lanes, self._rows(group)), self.dtype)
-            for kind, ends, matrix in (("fold", group.folds, self.meets), ("show", group.showdowns, self.wins)):
+            for kind, ends, matrix in zip(("fold", "show"), (group.folds, group.showdowns), self._filled, strict=True):
                 if ends:
                     worth = self._product(ends, other, reach, roots[g], matrix[group.table], group.table)
                     self._add_ends(g, kind, ends, seat, worth, own, root)
@@ -120,12 +133,14 @@ class Passes:
         out[int(layout.seat_sequence[seat])] = at_root[0].sum(dtype=np.float64)
 
     def _product(self, ends: tuple[BettingEnd, ...], other: int, reach: Any, root: Any, matrix: Any, table: int) -> Any:
-        """[ends, lanes, buckets]  the matrix times the other's reach at each end."""
-        lanes, rows = root.shape
-        columns = self.xp.empty((len(ends), lanes, rows), self.dtype)
+        """[ends, lanes, buckets]  the matrix times the other's reach at each end. On a GPU lines are as long as those
+        of the matrix, which are filled up."""
+        (lanes, rows), wide = root.shape, len(matrix)
+        columns = self.xp.empty((len(ends), lanes, wide), self.dtype)
         for i, end in enumerate(ends):
-            columns[i] = root if end.before[other] < 0 else reach[end.before[other]]
-        lines = columns.reshape(-1, rows)
+            columns[i, :, :rows] = root if end.before[other] < 0 else reach[end.before[other]]
+        columns[:, :, rows:] = 0.0
+        lines = columns.reshape(-1, wide)
         # matrix[own, other], so a line is multiplied by its transpose.
         if self.device.on_gpu or rows < LEAST_ROWS or len(lines) < LEAST_LINES:
             return (lines @ matrix.T).reshape(columns.shape)
@@ -161,7 +176,12 @@ class Passes:
     ) -> None:
         if (g, kind) not in self._stakes:
             self._stakes[g, kind] = self.xp.asarray(np.stack([end.stake for end in ends]), self.dtype)
-        stakes = self._stakes[g, kind]
+        stakes, kernels = self._stakes[g, kind], self.kernels
+        if kernels is not None:
+            for i, end in enumerate(ends):
+                onto = root if end.before[seat] < 0 else own[end.before[seat]]
+                kernels.add_end(stakes[i, seat], worth[i], onto)
+            return
 
         def work(lanes: slice) -> None:
             for i, end in enumerate(ends):
@@ -212,7 +232,7 @@ class Passes:
 
         def work(lanes: slice) -> None:
             here = sums[:, lanes].astype(self.dtype)
-            total = here.sum(axis=0)
+            total = over_actions(here)
             none = total <= 0.0
             total[none] = 1.0
             here /= total

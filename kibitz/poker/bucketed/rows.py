@@ -68,7 +68,7 @@ class BucketRows(MaskedRows):
             actions = slice(node.first, node.first + node.count)
             fixed = self.form.view(frozen, seat, g)[node.first]
             base = self.form.view(played, seat, g)[actions]
-            return xp.where(fixed, (base * values).sum(axis=0), values.max(axis=0))
+            return xp.where(fixed, self.form.passes.mean(base, values), values.max(axis=0))
 
         return choose
 

@@ -34,6 +34,7 @@ Matrices = tuple[tuple[Any, ...], tuple[Any, ...]]  # by round
 
 VERSION = 2
 HAND_BYTES = 40  # of a hand on a board of a piece: its bucket, place and strength, and copies while they are sorted
+FILL = 8  # cuBLAS has slow kernels alone for lines of odd lengths, such as 13^4
 LOCKS = 16  # bands of rows that threads add to one at a time
 # Of a core of Neoverse-N1: a hand on a board, and a pair of buckets that occur on it. A board of hold'em with n buckets
 # has about hands * (1 - exp(-n / (SPREAD * hands))) different ones.
@@ -50,14 +51,26 @@ class JointWeights:
 
     def within(self, device: Device, dtype: Any) -> Matrices:
         """(meets, wins) in a precision, on a device. All forms of the same buckets share them: they are the largest
-        arrays of a solver."""
+        arrays of a solver. On a GPU they are filled up with zeros to a multiple of FILL."""
         key = f"{device.name} {np.dtype(dtype).str}"
         if key not in self._copies:
-            xp = device.xp
-            self._copies[key] = (
-                tuple(xp.asarray(of, dtype) for of in self.meets), tuple(xp.asarray(of, dtype) for of in self.wins),
-            )  # fmt: skip
+            self._copies[key] = tuple(filled(of, device, dtype) for of in self.meets), tuple(
+                filled(of, device, dtype) for of in self.wins
+            )
         return self._copies[key]
+
+
+def filled(matrix: Any, device: Device, dtype: Any) -> Any:
+    """A matrix on a device; on a GPU with as many rows and columns as its products take quickly."""
+    there, size = device.xp.asarray(matrix, dtype), len(matrix)
+    wide = -(-size // FILL) * FILL if device.on_gpu else size
+    if wide == size:
+        return there
+    if there.base is not None and there.base.shape == (wide, wide):  # a part of such a matrix
+        return there.base
+    onto = device.xp.zeros((wide, wide), dtype)
+    onto[:size, :size] = there
+    return onto
 
 
 def joint_weights(buckets: HandBuckets, tell: Tell | None = None, device: str = "cpu") -> JointWeights:
@@ -292,8 +305,9 @@ def _by_round(buckets: HandBuckets, meets: Any, wins: Any, device: Device) -> Jo
     for after in buckets.rounds[:0:-1]:
         first = xp.asarray(after.first)
         by_round.append((_merged(device, by_round[-1][0], first), _merged(device, by_round[-1][1], first)))
-    first_of, second_of = zip(*reversed(by_round), strict=True)
-    return JointWeights(first_of, second_of)
+    meets, wins = (tuple(filled(of, device, np.float64)[: len(of), : len(of)] for of in each)
+                   for each in zip(*reversed(by_round), strict=True))  # fmt: skip
+    return JointWeights(meets, wins)
 
 
 def _merged(device: Device, matrix: Any, first: Any) -> Any:

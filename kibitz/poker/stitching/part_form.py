@@ -26,6 +26,7 @@ from kibitz.core.errors import SolverError
 from kibitz.poker.bucketed.build import check_memory
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.form import BucketForm
+from kibitz.poker.bucketed.gpu import bucket_kernels
 from kibitz.poker.bucketed.layout import EVERY_LANE, Group, Node
 from kibitz.poker.bucketed.passes import Passes
 from kibitz.poker.bucketed.weights import JointWeights, Matrices, joint_weights
@@ -50,14 +51,20 @@ class SharedRows:
         self.most = int(size.max())
         place = np.minimum(np.arange(self.most)[:, None], size - 1)
         members = order[start + place]  # [most, rows]
-        self.members = xp.asarray(members[:, row])  # [most, buckets]
-        self.counts = xp.asarray((np.arange(self.most)[:, None] < size)[:, row].astype(np.float32))
+        self.members = xp.asarray(np.ascontiguousarray(members[:, row]))  # [most, buckets]
+        counts = (np.arange(self.most)[:, None] < size)[:, row]
+        self.counts = xp.asarray(np.ascontiguousarray(counts, np.float32))
+        self._xp = xp
         assert len(size) == rows and (size > 0).all()
 
-    def summed(self, values: Any) -> Any:
-        """[..., buckets] -> for each the sum over those of its infoset."""
+    def summed(self, values: Any, own: Any = None) -> Any:
+        """[actions, lanes, buckets] -> for each the sum over those of its infoset. own: weights [lanes, buckets]."""
         if self.most == 1:
             return values
+        if self._xp is not np:
+            return bucket_kernels(self._xp, values.dtype.str).pooled(values, own, self.members, self.counts)
+        if own is not None:
+            values = values * own.astype(values.dtype)
         total = values[..., self.members[0]]
         for k in range(1, self.most):
             total += values[..., self.members[k]] * self.counts[k].astype(values.dtype)
@@ -253,7 +260,7 @@ class PartForm(BucketForm):
         if shared.most == 1:
             return values
         own = self._own_reach(g, node)
-        return shared.summed(values if own is None else values * own[lanes].astype(values.dtype))
+        return shared.summed(values, None if own is None else own[lanes])
 
     def _own_reach(self, g: int, node: Node) -> Any:
         """[lanes, buckets]  how likely a player's frozen decisions bring a bucket here, to the likeliest of its
@@ -269,7 +276,9 @@ class PartForm(BucketForm):
             share = np.where(top > 0.0, reach / np.where(top > 0.0, top, 1.0), 1.0)
             if level:
                 share = share[:, self._refined[view].of_class[level]]
-            self._own[key] = None if (share == 1.0).all() else self.device.xp.asarray(share, np.float32)
+            self._own[key] = None
+            if not (share == 1.0).all():
+                self._own[key] = self.device.xp.asarray(np.ascontiguousarray(share, np.float32))
         return self._own[key]
 
     def _begin_of(self, node: int) -> int:
@@ -386,13 +395,18 @@ class PartForm(BucketForm):
                 played = self.view(self.frozen_strategy, seat, g)[actions]
                 if pure is not None:
                     self.view(pure, seat, g)[actions] = played
-                return (played * values).sum(axis=0)
-            first = self.pooled(g, node, slice(None), values).argmax(axis=0)
+                return self.passes.mean(played, values)
+            pooled = self.pooled(g, node, slice(None), values)
+            most, best, first = pooled[0], values[0], xp.zeros(values.shape[1:], np.int8)
+            for a in range(1, node.count):
+                more = pooled[a] > most
+                most, best = xp.where(more, pooled[a], most), xp.where(more, values[a], best)
+                first[more] = a
             if pure is not None:
                 here = self.view(pure, seat, g)
                 for a in range(node.count):
                     here[node.first + a] = first == a
-            return xp.take_along_axis(values, first[None], axis=0)[0]
+            return best
 
         return choose
 
