@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bucketed import random_buckets, rules
-from cuda_on_cores import COMPILER, THERE, OnCores
+from cuda_on_cores import COMPILER, THERE, OnCores, compiled, launcher
 
 from kibitz.core.errors import SolverError
 from kibitz.forms.kernels.cfr import Rule
@@ -75,6 +75,47 @@ def test_a_gpu_counts_the_same_weights(name: str, most: int, monkeypatch: pytest
 
 
 # The kernels' source on a core
+
+
+@pytest.mark.skipif(COMPILER is None, reason="needs g++")
+@pytest.mark.parametrize("name", ["leduc", "rhode island of 4 ranks", "turn hold'em of 10 cards"])
+@pytest.mark.parametrize("most", [1 << 31, 5000])
+def test_a_block_of_one_thread_counts_the_same_weights(name, most, tmp_path, monkeypatch):
+    from kibitz.poker.bucketed import count_gpu
+
+    words = """
+#define __syncthreads()
+#define __ballot_sync(threads, is) ((unsigned)(is))
+#define __popc __builtin_popcount
+"""
+
+    class OneThread:
+        """NumPy, and kernels in blocks of one thread."""
+
+        def __getattr__(self, name):
+            return getattr(np, name)
+
+        def RawKernel(self, source, name):
+            room = "unsigned int* const room = (unsigned int*)shared_room;"
+            source = source.replace("extern __shared__ unsigned int room[];", room)
+            launch = launcher(compiled(words + source, tmp_path), name)
+            return lambda grid, threads, arguments, shared_mem: launch(grid, (1,), arguments, shared_mem)
+
+    class OneThreadDevice:
+        xp = OneThread()
+
+        def __init__(self, name="gpu"):
+            pass
+
+    buckets, _ = random_buckets(rules(name), 3, 4)
+    recipe = joint.recipe_of(buckets)
+    expected = joint.looked_up(recipe)
+    monkeypatch.setattr(joint, "Device", OneThreadDevice)
+    monkeypatch.setattr(count_gpu, "MOST", most)
+    meets, wins = joint._on_gpu(buckets, recipe, None)
+    np.testing.assert_array_equal(np.tril(meets), np.tril(expected["meets"]))
+    np.testing.assert_array_equal(np.tril(wins), np.tril(expected["wins"]))
+    assert np.abs(wins).sum() > 0
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
-"""Joint weights counted on a GPU: a block of threads takes a board and adds all pairs of its hands at once.
+"""Joint weights counted on a GPU: a block of threads takes a board and goes through all pairs of its hands.
 
 Hands are put into order and buckets on the cores, as `weights.py` does; the pairs, three million million of them in
-hold'em, are left to the GPU: a minute, where two cores take ten or more. Wins and meetings are counted in one word of
+hold'em, are left to the GPU. A board has some 200 to 300 different buckets, so all pairs of hands of two buckets are
+added at once: atomic additions were what took longest. Wins and meetings are counted in one word of
 64 bits and taken out before they can meet, so the counts are those of `poker/buckets/kernels/joint.py`.
 """
 
@@ -15,67 +16,108 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.core.errors import SolverError
 from kibitz.core.resources import cores
 from kibitz.poker.bucketed.device import Device
 
-# (boards [S], bucket [S, H] of the hands in order of strength, level [S, H] the first as strong, cards [S, H, 2])
-Settled = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int16], NDArray[np.uint8], int]
+# (weights [S] of boards, buckets [S, H] of hands, hands [S, H] in order of strength, the first there as strong [S, H],
+# most hands in a bucket)
+Settled = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int16], NDArray[np.int16], int]
 MOST = 1 << 31  # what a count of either kind may come to before it is taken out
 THREADS = 256
+HAND_BITS = 11
 
 _SOURCE = r"""
-extern "C" __global__ void count(const long long* weight, const unsigned int* bucket, const short* level,
-                                 const unsigned char* cards, int hands, int hole, long long size,
-                                 unsigned long long* out) {
+// A block takes a board. Hands are sorted by bucket, so that those of a bucket lie side by side: a run. A thread goes
+// through all pairs of hands of two runs, and adds them at once.
+extern "C" __global__ void count(const long long* weight, const unsigned int* bucket, const short* order,
+                                 const short* tie, const unsigned char* cards, int hands, int wide, int hole,
+                                 long long size, unsigned long long* out) {
   extern __shared__ unsigned int room[];
-  unsigned int* b = room;
-  unsigned int* c = room + hands;
-  const long long board = blockIdx.x;
+  unsigned int* key = room;                         // [wide]  bucket and hand
+  unsigned int* held = key + wide;                  // [hands] cards, and the first hand in order that is as strong
+  unsigned short* begin = (unsigned short*)(held + hands);  // [hands + 1] of runs
+  __shared__ int runs;
+  const long long board = blockIdx.x, at = board * hands;
+  for (int k = threadIdx.x; k < wide; k += blockDim.x) key[k] = k < hands ? bucket[at + k] << 11 | k : 0xffffffffu;
   for (int k = threadIdx.x; k < hands; k += blockDim.x) {
-    b[k] = bucket[board * hands + k];
-    const unsigned char* held = cards + (board * hands + k) * 2;
-    c[k] = held[0] | (held[1] << 8) | ((unsigned int)(unsigned short)level[board * hands + k] << 16);
+    const int h = order[at + k];
+    held[h] = cards[2 * h] | cards[2 * h + 1] << 8 | (unsigned int)(unsigned short)tie[at + k] << 16;
   }
   __syncthreads();
-  const unsigned long long w = weight[board];
-  for (int x = 1; x < hands; x++) {
-    const unsigned int mine = b[x], first = c[x] & 255, second = (c[x] >> 8) & 255;
-    const int equal = c[x] >> 16;
-    for (int y = threadIdx.x; y < x; y += blockDim.x) {
-      const unsigned int his = b[y], one = c[y] & 255, other = (c[y] >> 8) & 255;
-      if (hole == 2 && (one == first || one == second || other == first || other == second)) continue;
-      unsigned long long add = w << 32;
-      unsigned int row = mine, column = his;
-      if (mine == his) add += add;
-      else if (y < equal) { if (mine > his) add += w; else add -= w; }
-      if (row < column) { row = his; column = mine; }
-      atomicAdd(out + row * size + column, add);
+  for (int length = 2; length <= wide; length <<= 1)  // bitonic
+    for (int step = length >> 1; step; step >>= 1) {
+      for (int i = threadIdx.x; i < wide >> 1; i += blockDim.x) {
+        const int low = 2 * step * (i / step) + i % step, high = low + step;
+        const unsigned int one = key[low], other = key[high];
+        if ((one > other) == ((low & length) == 0)) { key[low] = other; key[high] = one; }
+      }
+      __syncthreads();
     }
+  if (threadIdx.x < 32) {
+    const int warp = blockDim.x < 32 ? blockDim.x : 32;
+    int before = 0;
+    for (int k = threadIdx.x; k - (int)threadIdx.x < hands; k += warp) {
+      const bool starts = k < hands && (k == 0 || key[k] >> 11 != key[k - 1] >> 11);
+      const unsigned int every = __ballot_sync(0xffffffffu, starts);
+      if (starts) begin[before + __popc(every & ((1u << threadIdx.x) - 1))] = k;
+      before += __popc(every);
+    }
+    if (threadIdx.x == 0) { runs = before; begin[before] = hands; }
   }
+  __syncthreads();
+  const long long w = weight[board];
+  for (int p = 0; p < runs; p++)
+    for (int q = threadIdx.x; q <= p; q += blockDim.x) {
+      int met = 0, won = 0;
+      for (int x = begin[p]; x < begin[p + 1]; x++) {
+        const unsigned int mine = held[key[x] & 2047], first = mine & 255, second = (mine >> 8) & 255;
+        const int last = p == q ? x : begin[q + 1];
+        for (int y = begin[q]; y < last; y++) {
+          const unsigned int his = held[key[y] & 2047], one = his & 255, other = (his >> 8) & 255;
+          if (hole == 2 && (one == first || one == second || other == first || other == second)) continue;
+          met += 1;
+          won += (int)(mine >> 16 > his >> 16) - (int)(mine >> 16 < his >> 16);
+        }
+      }
+      if (!met) continue;
+      if (p == q) { met *= 2; won = 0; }
+      const long long row = key[begin[p]] >> 11, column = key[begin[q]] >> 11;
+      atomicAdd(out + row * size + column, ((unsigned long long)(met * w) << 32) + (unsigned long long)(won * w));
+    }
 }
 """
 
 
 def counted(
-    settle: Callable[[int], Settled], pieces: int, size: int, hole: int, device: Device, tell: Callable[[int], None]
-) -> tuple[Any, Any]:
-    """(meets, wins) of the last round on the GPU, as whole numbers in double precision: lower halves."""
-    xp = device.xp
+    settle: Callable[[int], Settled], pieces: int, size: int, cards: NDArray[np.uint8], hole: int, device: Device,
+    tell: Callable[[int], None],
+) -> tuple[Any, Any]:  # fmt: skip
+    """(meets, wins) of the last round on the GPU, as whole numbers in double precision: lower halves. cards: [hands, 2]
+    by place among those that are not on the board."""
+    xp, hands = device.xp, len(cards)
+    wide = 1 << max(1, (hands - 1).bit_length())
+    if size >= 1 << (32 - HAND_BITS) or hands > 1 << HAND_BITS:
+        raise SolverError(
+            f"a GPU counts pairs of fewer than {1 << (32 - HAND_BITS):,} buckets, and these are {size:,}: take fewer in "
+            "the last round"
+        )
+    table = xp.asarray(cards)
     kernel = xp.RawKernel(_SOURCE, "count")
     out = xp.zeros((size, size), xp.uint64)
     meets, wins = xp.zeros((size, size), xp.float64), xp.zeros((size, size), xp.float64)
     bound = 0
-    for done, (weight, bucket, level, cards, largest) in enumerate(_ahead(settle, pieces)):
+    for done, (weight, bucket, order, tie, largest) in enumerate(_ahead(settle, pieces)):
         most = 2 * int(weight.sum()) * largest**2
         if bound + most >= MOST:
             _take_out(xp, out, meets, wins)
             bound = 0
         bound += most
         for part in _within(weight, largest):
-            boards, hands = bucket[part].shape
-            arrays = [xp.asarray(each) for each in (weight[part], bucket[part], level[part], cards[part])]
-            kernel((boards,), (THREADS,), (*arrays, np.int32(hands), np.int32(hole), np.int64(size), out),
-                   shared_mem=8 * hands)  # fmt: skip
+            arrays = [xp.asarray(each[part]) for each in (weight, bucket, order, tie)]
+            kernel((len(arrays[0]),), (THREADS,),
+                   (*arrays, table, np.int32(hands), np.int32(wide), np.int32(hole), np.int64(size), out),
+                   shared_mem=4 * wide + 4 * hands + 2 * (hands + 2))  # fmt: skip
             if most >= MOST:
                 _take_out(xp, out, meets, wins)
         tell(done + 1)

@@ -281,14 +281,13 @@ def _on_gpu(buckets: HandBuckets, recipe: Recipe, tell: Tell | None) -> tuple[An
     def settle(piece: int) -> Any:
         bucket, order, tie = settled(buckets, shards[piece])
         _, largest = kernels.extent(bucket, np.full(size, -1, np.int32), np.zeros(size, np.int32))
-        weight = buckets.boards.rounds[last].total[shards[piece][last]]
-        return weight, np.take_along_axis(bucket, order.astype(np.int64), axis=1), tie, cards[order], int(largest)
+        return buckets.boards.rounds[last].total[shards[piece][last]], bucket, order, tie, int(largest)
 
     def told(done: int) -> None:
         if tell is not None:
             tell(recipe, done, recipe.pieces)
 
-    return counted(settle, len(shards), size, buckets.hole, Device("gpu"), told)
+    return counted(settle, len(shards), size, cards, buckets.hole, Device("gpu"), told)
 
 
 def _by_round(buckets: HandBuckets, meets: Any, wins: Any, device: Device) -> JointWeights:

@@ -16,6 +16,7 @@ from kibitz.cards.kernels.ranking import value_of, value_of_three, with_card
 from kibitz.core.jit import U64, kernel, part
 
 HAND_BITS = 11  # hands on a board: 1,326 at most
+DIGIT, DIGITS = 11, 3  # bits of a digit by which hands are sorted, and digits of a strength
 MOST_SMALL = 180  # hands of a bucket on a board for which 32 bits hold wins and pairs that share a card
 
 
@@ -32,6 +33,8 @@ class Scratch(NamedTuple):
 
     live: np.ndarray  # int64[53]  cards that are not on the board; their places in the deck
     key: np.ndarray  # int64[H]  strength and hand
+    other: np.ndarray  # int64[H]  the same, while they are sorted
+    digits: np.ndarray  # int64[DIGITS, 1 << DIGIT]  hands by digit of their strength
     count: np.ndarray  # int64[2, 53]  hands so far and of one strength that hold a live card; the last: all
     held: np.ndarray  # uint32[L, L]  buckets of the hands that hold a live card, by strength
     level: np.ndarray  # int32[L, L]  and the first hand in order that is as strong
@@ -47,7 +50,8 @@ def scratch_of(hands: int, cards: int, buckets: int, wide: int, dtype: Any = np.
     """Room for boards with at most `wide` different buckets. dtype: int32 where no bucket has more than MOST_SMALL
     hands of a board."""
     return Scratch(
-        np.zeros(53, np.int64), np.zeros(hands, np.int64), np.zeros((2, 53), np.int64),
+        np.zeros(53, np.int64), np.zeros(hands, np.int64), np.zeros(hands, np.int64),
+        np.zeros((DIGITS, 1 << DIGIT), np.int64), np.zeros((2, 53), np.int64),
         np.zeros((cards, cards), np.uint32), np.zeros((cards, cards), np.int32), np.zeros(hands, np.uint32),
         np.full(buckets, -1, np.int32), np.zeros(buckets, np.uint32), np.zeros(hands, np.int64),
         np.zeros(wide, dtype), np.zeros((wide, wide), dtype),
@@ -83,6 +87,34 @@ def sort_keys(key, count):
         gap //= 3
 
 
+@part
+def sort_by_strength(key, other, digits, count):
+    """Radix sort of hands that lie in their order; in this order those of a strength remain."""
+    least = U64((1 << DIGIT) - 1)
+    for k in range(DIGITS):
+        for j in range(1 << DIGIT):
+            digits[k, j] = 0
+    for i in range(count):
+        value = U64(key[i]) >> U64(HAND_BITS)
+        for k in range(DIGITS):
+            digits[k, (value >> U64(DIGIT * k)) & least] += 1
+    for k in range(DIGITS):
+        shift = U64(HAND_BITS + DIGIT * k)
+        if digits[k, (U64(key[0]) >> shift) & least] == count:
+            continue  # all have this digit
+        at = 0
+        for j in range(1 << DIGIT):
+            here = digits[k, j]
+            digits[k, j] = at
+            at += here
+        for i in range(count):
+            digit = (U64(key[i]) >> shift) & least
+            other[digits[k, digit]] = key[i]
+            digits[k, digit] += 1
+        for i in range(count):
+            key[i] = other[i]
+
+
 @kernel
 def order_hands(boards, deck, pairs, scratch, order, tie, ahead):
     """For each board: its hands by strength, the weakest first; tie: the first in order that is as strong.
@@ -104,7 +136,7 @@ def order_hands(boards, deck, pairs, scratch, order, tie, ahead):
             high = live[pairs[h, 0]] >> 2
             low = live[pairs[h, hole - 1]] >> 2 if hole == 2 else boards[b, 0] >> 2 if cards else high
             key[h] = strength_of(mine, hole + cards, high, low) << HAND_BITS | h
-        sort_keys(key, hands)
+        sort_by_strength(key, scratch.other, scratch.digits, hands)
         for i in range(left + 1):
             count[0, i] = 0
             count[1, i] = 0
