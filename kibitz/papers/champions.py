@@ -10,19 +10,19 @@ from kibitz.core.errors import ArtefactError
 from kibitz.papers import champions_phases as phases
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers.claims import OURS, Claim
-from kibitz.papers.course_results import CourseResults, convergence, results_of, wins_exactly
+from kibitz.papers.course_results import CourseResults, convergence, results_of, widened, wins, won_text
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
-from kibitz.papers.gibson2011_large import EXACTLY, ITERATION, LOOK, VALUE
-from kibitz.papers.gibson2011_strategies import ALL, BASE, FINEST
+from kibitz.papers.gibson2011_large import CONDITIONAL, EXACTLY, ITERATION, LOOK, PLAYED, PLAYED_DEALS
+from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST
 from kibitz.papers.holdem import arguments
 from kibitz.papers.holdem_course import (
-    PAIR,
+    MATCH,
     POINT,
     TRAIN,
     WHOLE,
     CourseRecipe,
     CourseSetting,
-    pair,
+    matched,
     point,
     strategies_of,
     train,
@@ -36,7 +36,9 @@ from kibitz.report.figures import Sheet
 PAPER = "champions"
 TITLE = "Champions of limit hold'em in one table"
 GS3 = "GS3"
-NAMES = (GS3, BASE, ALL, FINEST)
+NAMES = (GS3, BASE, DYNAMIC, EACH, ALL, CONDITIONAL, FINEST)
+CLAIMS = len(NAMES) - 1  # that are judged together
+TIMES = 3  # an iteration of GS3, by one of percentile(8)
 LOOKS, TINY_LOOKS, TINY_BUCKETS = (100, 340), (5, 10), "potential([2, 4, 6, 8])"
 SLIDES = 31.0  # GS2 from GS1, thousandths of a small bet
 
@@ -63,31 +65,28 @@ strategies_of(PAPER, recipe_of)
 
 def stages(setting: CourseSetting) -> Iterator[Stage]:
     of, last = arguments(setting), {name: points(setting, name)[-1] for name in NAMES}
-
-    def pairs(*others: str) -> Run:
-        return Run(PAIR, pair, [(GS3, other, 0, (last[GS3], last[other]), *of) for other in others])
-
-    def ends(*names: str) -> tuple[Run, ...]:
-        return tuple(Run(POINT, point, [(name, 0, n, *of) for n in points(setting, name)[-2:]]) for name in names)
-
-    yield Stage("champions-0", "GS3: exact exploitability; exact winnings from Base and S=N",
-                (Run(POINT, point, [(GS3, 0, n, *of) for n in points(setting, GS3)]),
-                 Run(WHOLE, whole, [(GS3, 0, last[GS3], *of)]), *ends(BASE, ALL), pairs(BASE, ALL)),
+    mine = GS3, 0, last[GS3], *of
+    yield Stage("champions-0", "GS3: exact exploitability; kept for matches",
+                (Run(POINT, point, [(GS3, 0, n, *of) for n in points(setting, GS3)]), Run(TRAIN, train, [mine]),
+                 Run(WHOLE, whole, [mine])), seconds_of)  # fmt: skip
+    deals = PLAYED_DEALS if setting.game == large.GAME else setting.deals
+    some = [(GS3, other, 0, (last[GS3], last[other]), 200 + k, deals, *of) for k, other in enumerate(NAMES[1:])]
+    yield Stage("champions-pairs", "GS3: matches against all others",
+                (Run(TRAIN, train, [(name, 0, last[name], *of) for name in NAMES]), Run(MATCH, matched, some)),
                 seconds_of)  # fmt: skip
-    yield Stage("champions-1", "GS3: exact winnings from Finest",
-                (*ends(FINEST), Run(TRAIN, train, [(GS3, 0, last[GS3], *of)]), pairs(FINEST)), seconds_of)  # fmt: skip
 
 
 def seconds_of(run: Run, piece: int) -> float:
     """Of a step on one H200, about."""
-    if run.name == PAIR:
-        return VALUE + 40.0  # both are large
+    if run.name == MATCH:
+        return PLAYED
     if run.name == WHOLE:
-        return EXACTLY + 40.0
+        return EXACTLY
     if run.pieces[piece][0] != GS3:
         return large.seconds_of(run, piece)
     before = run.pieces[piece - 1][2] if piece else 0
-    return float(LOOK + (run.pieces[piece][2] - before) * ITERATION * 14 + 180.0 * (piece == 0))  # buckets too
+    measuring = 0.0 if run.name == TRAIN else LOOK + 180.0 * (piece == 0)  # buckets too
+    return float(measuring + (run.pieces[piece][2] - before) * ITERATION * TIMES)
 
 
 # The page
@@ -101,8 +100,8 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
 
 
 def claims(r: CourseResults) -> Iterator[Claim]:
-    tested = [wins_exactly(f"{GS3} beats {name}", OURS, r, GS3, name) for name in (BASE, ALL)]
-    tested.append(wins_exactly(f"{FINEST} beats {GS3}", OURS, r, FINEST, GS3))
+    tested = [wins(f"{GS3} beats {name}", OURS, r, GS3, name, CLAIMS) for name in NAMES[1:-1]]
+    tested.append(wins(f"{FINEST} beats {GS3}", OURS, r, FINEST, GS3, CLAIMS))
     yield from (claim for claim in tested if claim is not None)
     yield from phases.claims(r)
 
@@ -111,30 +110,31 @@ def table(r: CourseResults) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for name in NAMES:
         exact, points = r.exact.get((name, 0)), r.points.get((name, 0), [])
-        cells = []
-        for other in NAMES:
-            mine, theirs = r.pairs.get((name, other, 0)), r.pairs.get((other, name, 0))
-            cells.append(f"{mine['mean']:.2f}" if mine else f"{-theirs['mean']:.2f}" if theirs else "")
+        cells = [", ".join(won_text(mean, widened(error, CLAIMS)) for _, mean, error in r.won(name, other)[:1])
+                 for other in NAMES]  # fmt: skip
         rows.append((name, f"{exact['exploitability']:.2f}" if exact else "not measured", *cells,
                      f"{points[-1]['seconds'] / 60:.1f}" if points else "",
                      f"{points[-1]['infosets']:,}" if points else ""))  # fmt: skip
     return Sheet("Champions: winnings of the row against the column", ("strategy", "exploitability", *NAMES,
                  "GPU minutes of training", "infosets"), rows,
-                 f"Thousandths of a small bet, which is the big blind, per hand, exactly over all boards. The slides "
-                 f"report that GS2 won {SLIDES:g} per hand from GS1.")  # fmt: skip
+                 f"Thousandths of a small bet, which is the big blind, per hand. With ±: by a match of "
+                 f"{PLAYED_DEALS:,} duplicate deals, with the interval that is 95% for {CLAIMS} matches together; "
+                 "without: exactly, over all boards. Exploitability is exact. The slides report that GS2 won "
+                 f"{SLIDES:g} per hand from GS1.")  # fmt: skip
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     return Page(
         about=f"Strategies of {large.GAME} after the recipes of the papers: {GS3} with potential-aware buckets of the "
-        "slides' sizes, Base, S=N and Finest as in Table 2 of Gibson & Szafron (2011).",
+        "slides' sizes, the others as in Table 2 of Gibson & Szafron (2011).",
         departs=("GS1 and GS2 solve the last rounds at the table, so that they are no tables: they have a table of "
                  "their own, with a small deck (stage champions-phases).",),
         limits="Limits",
         sheets=(table(r), convergence(r, NAMES), *phases.sheets(r)), pictures=(),
         figures={"unit": "thousandths of a small bet per hand",
                  "exact": [each for key, each in r.exact.items() if key[1] == 0],
-                 "pairs": [each for key, each in r.pairs.items() if GS3 in key]},
+                 "pairs": [each for of in (r.pairs, r.matches) for key, each in of.items()
+                           if set(key[:2]) <= set(NAMES)]},
     )  # fmt: skip
 
 

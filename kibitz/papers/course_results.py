@@ -72,6 +72,18 @@ class CourseResults:
         before = float(np.interp(math.log2(half), np.log2(looks), [figures[each] for each in looks]))
         return figures[looks[-1]] - before
 
+    def won(self, one: str, other: str) -> list[tuple[int, float, float]]:
+        """(seed, what one wins from the other, half of its 95% interval): 0 where it is exact, over all boards."""
+        every = []
+        for seed in sorted({seed for a, b, seed in (*self.pairs, *self.matches) if {a, b} == {one, other}}):
+            for of in (self.pairs, self.matches):
+                known = of.get((one, other, seed)) or of.get((other, one, seed))
+                if known is not None:
+                    mean = float(known["mean"]) * (1 if known["one"] == one else -1)
+                    every.append((seed, mean, float(known.get("error", 0.0))))
+                    break
+        return every
+
     def gap(self, name: str, seed: int) -> float | None:
         points = self.points.get((name, seed), [])
         return None if not points or points[-1]["gap"] is None else float(points[-1]["gap"])
@@ -212,6 +224,39 @@ def wins_exactly(text: str, source: str, r: CourseResults, one: str, other: str)
         return None
     return Claim(text, source, [Comparison(mean, ">", 0.0) for mean in means], unit=START,
                  detail=f"{one} wins {figures_text(means, 3)}")  # fmt: skip
+
+
+def wins(text: str, source: str, r: CourseResults, one: str, other: str, together: int = 1) -> Claim | None:
+    """That one strategy wins from another, in each seed: exactly where that is known, else by a match. together: so
+    many claims are judged together."""
+    every = r.won(one, other)
+    if not any(error for *_, error in every):
+        return wins_exactly(text, source, r, one, other)
+    cases = [Comparison(mean, ">", 0.0, widened(error, together) if error else None) for _, mean, error in every]
+    said = [won_text(mean, widened(error, together)) for _, mean, error in every]
+    return Claim(text, source, cases, unit=START, detail=f"{one} wins {', '.join(said)}")
+
+
+def won_text(mean: float, error: float) -> str:
+    """Exact figures have three digits."""
+    return f"{mean:.2f} ± {error:.2f}" if error else f"{mean:.3f}"
+
+
+def crosstable_sheet(r: CourseResults, names: Sequence[str], unit: str, together: int) -> Sheet:
+    """What the row wins from the column, by match or exactly."""
+    rows: list[tuple[str, ...]] = []
+    for one in names:
+        cells = [r.won(one, other) for other in names]
+        if any(cells):
+            rows.append((one, *(won_text(of[0][1], widened(of[0][2], together)) if of else "" for of in cells)))
+    deals = sorted({f"{each['deals']:,}" for each in r.matches.values()})
+    seeds = sorted({seed for *_, seed in (*r.pairs, *r.matches)})
+    return Sheet(
+        "Winnings of the row against the column", ("strategy", *names), rows,
+        f"{unit}, seed {', '.join(map(str, seeds[:1]))}. With ±: by a match of {' or '.join(deals) or 'no'} duplicate "
+        f"deals, with the interval that is 95% for {together} claims together. Without: exactly, over all boards, the "
+        "mean over both seats. Empty: not measured.",
+    )  # fmt: skip
 
 
 def convergence(r: CourseResults, names: Iterable[str]) -> Sheet:

@@ -77,7 +77,8 @@ FEWER, FEWEST = {GAME: 0, SMALL: 4}, 6
 WHY_LOOKS, SMALL_WHY = (25, 50, 100, 200, 400, 800, 1600), (25, 100, 400)
 EQUILIBRIA = tuple(range(8))  # seeds of many equilibria of the base
 # Seconds on one H200: a board of a computation, an iteration of Base in the bucket form, and measurements.
-BOARD, ITERATION, LOOK, EXACTLY, VALUE, PLAYED = 1 / 4800, 0.05, 20.0, 165.0, 190.0, 45.0
+BOARD, ITERATION, LOOK, EXACTLY, VALUE, PLAYED = 1 / 4800, 0.05, 20.0, 165.0, 190.0, 30.0
+PLAYED_DEALS = 20_000_000  # of a match: 3 million a second on 16 cores
 # Measured: 0.015 s an iteration of Base with TF32, 0.055 of Dynamic.
 TIMES = {FINEST: 6.0, ALL: 1.0, CONDITIONAL: 1.5, DYNAMIC: 1.0, EACH: 10.0} | dict.fromkeys((*FINER, *ALONE), 1.0)
 
@@ -225,10 +226,19 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
         whole_of = [(name, seed, some_boards[-1], *of) for name in both] if seed == first else []
         yield stage(f"two-sampled-{seed}", "Base and S=N by the paper's algorithm, on sampled boards",
                     *(course(name, seed, some_boards) for name in both), Run(WHOLE, whole, whole_of))  # fmt: skip
-    ready = [(name, 0, last[name], *of) for name in NAMES]
-    some = [(a, b, 0, (last[a], last[b]), k, *of) for k, (a, b) in enumerate(combinations(NAMES, 2))]
-    yield stage("two-pairs-0", "all five strategies: matches of all pairs",
-                Run(TRAIN, train, ready), Run(MATCH, matched, some))  # fmt: skip
+    every = (*NAMES, CONDITIONAL)
+    last[CONDITIONAL] = last[ALL]
+
+    def trained(*names: str) -> Run:
+        return Run(TRAIN, train, [(name, first, last[name], *of) for name in names])
+
+    yield stage("two-trained-0", "Base, Dynamic and both kinds of S=N: trained and kept for matches",
+                trained(*(name for name in every if name not in (EACH, FINEST))))  # fmt: skip
+    yield stage("two-trained-each-0", "the same of S={i}", trained(EACH))
+    yield stage("two-trained-finest-0", "the same of Finest", trained(FINEST))
+    deals = PLAYED_DEALS if setting.game == GAME else setting.deals
+    some = [(a, b, first, (last[a], last[b]), k, deals, *of) for k, (a, b) in enumerate(combinations(every, 2))]
+    yield stage("two-pairs-0", "all strategies: matches of all pairs", trained(*every), Run(MATCH, matched, some))
     yield stage("why-equilibria", "many equilibria of Base",
                 Run(POINT, point, [(BASE, seed, last[BASE], *of) for seed in EQUILIBRIA]))  # fmt: skip
     for seed in SEEDS:

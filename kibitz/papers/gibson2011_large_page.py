@@ -15,6 +15,7 @@ from kibitz.papers.course_results import (
     FLAT,
     CourseResults,
     convergence,
+    crosstable_sheet,
     curves,
     less_exploitable,
     results_among,
@@ -183,6 +184,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     beyond = further(r)
     ends = [replace(sheet, title=f"{sheet.title}, trained to a gap of {large.FURTHER_GAP:g}")
             for sheet in (convergence(beyond, (*NAMES, large.CONDITIONAL)), winnings(beyond, "mbb/h"))]  # fmt: skip
+    every = crosstable_sheet(r, (*NAMES, large.CONDITIONAL), "mbb/h", CLAIMS)
     not_all = f" Not converged by the plan's rule: {', '.join(unsure)}." if unsure else ""
     return Page(
         about=f"{large.GAME} with percentile E[HS²] buckets and perfect recall, at most {large.LIMITS[0]:,} infosets "
@@ -212,7 +214,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                                     "played. Exact winnings from Base are known for some."]),
         ),
         sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.CONDITIONAL, large.SAMPLED)),
-                                         winnings(r, "mbb/h"), *ends, sizes(r), openings(r)) if sheet.rows),
+                                         winnings(r, "mbb/h"), every, *ends, sizes(r), openings(r)) if sheet.rows),
         pictures=(picture,) if picture.panels else (),
         figures={"unit": "milli-big-blinds per hand", "points": [p for of in r.points.values() for p in of],
                  "exact": list(r.exact.values()), "pairs": list(r.pairs.values()),

@@ -2,11 +2,13 @@
 
 A course is a strategy of one seed with all computations that it is made of. They stay in memory, on the GPU if there is
 one, so that a longer training goes on from a shorter one; `save_courses` writes checkpoints, from which another process
-goes on. Figures are in thousandths of a big blind a hand.
+goes on. The step `train` keeps the strategy in the folder of checkpoints, where other processes find it: several may
+train side by side, and another one plays their strategies. Figures are in thousandths of a big blind a hand.
 """
 
 from __future__ import annotations
 
+import gc
 import math
 import shutil
 import time
@@ -16,6 +18,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from kibitz.core.gpu import cupy_module
 from kibitz.core.resources import cores
 from kibitz.forms.profile import Profile
 from kibitz.papers.holdem import form_within, score_in, unit_of
@@ -213,6 +216,36 @@ class HoldemCourse:
             self._profile = steps, whole
         return self._profile[1]
 
+    def kept(self, steps: int) -> Path:
+        """Where the strategy after so many iterations is kept, or would be."""
+        return self.folder.with_name(f"{self.folder.name}-{steps}.profile")
+
+    def played(self, steps: int) -> Profile:
+        """The same as it was kept, by this process or by another; else it is trained now."""
+        if self._profile is None or self._profile[0] != steps:
+            if not (self.kept(steps) / "manifest.json").exists():
+                return self.train(steps)
+            self._profile = steps, Profile.load(self.kept(steps))
+        return self._profile[1]
+
+    def keep(self, steps: int) -> dict[str, Any]:
+        """Train to so many iterations and write the strategy down, with figures of its training; then let go of what it
+        was trained with. Returns the figures."""
+        profile = self.train(steps)
+        figures = {"seconds": self.seconds, "done": [each.solver.iteration for each in self.computations],
+                   "gap": self.gap(profile), "infosets": points_of(profile), "largest": self.largest,
+                   "building": self.building}  # fmt: skip
+        profile = profile.replaced(profile.probabilities, training=figures)
+        profile.save(self.kept(steps))
+        self._profile = steps, profile
+        del self.computations
+        if self.setting.device == "gpu":  # memory is short there: let joint weights go too
+            for kept in ("_parts", "_bucket_forms"):
+                self.rules.__dict__.pop(kept, None)
+            gc.collect()
+            cupy_module().get_default_memory_pool().free_all_blocks()
+        return figures
+
     @property
     def seconds(self) -> float:
         """Of training, in all computations."""
@@ -258,7 +291,7 @@ def course(name: str, seed: int, setting: CourseSetting) -> HoldemCourse:
     key = name, seed, setting
     if key not in _courses:
         recipe = _recipes[setting.paper](name, setting)
-        base = course(recipe.base, seed, setting).train(recipe.base_steps) if recipe.base else None
+        base = course(recipe.base, seed, setting).played(recipe.base_steps) if recipe.base else None
         _courses[key] = HoldemCourse(name, recipe, seed, setting, base)
     return _courses[key]
 
@@ -280,10 +313,11 @@ def forget_courses(but: tuple[str, int] | None = None) -> None:
 
 
 def train(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
-    """Go on to so many iterations of each computation, and measure nothing."""
+    """Go on to so many iterations of each computation and keep the strategy, or find it kept; nothing is measured."""
     of = course(name, seed, CourseSetting(*fields))
-    of.advance(steps)
-    return {"name": of.name, "seed": of.seed, "steps": steps, "seconds": of.seconds}
+    known = (of.kept(steps) / "manifest.json").exists()
+    figures = dict(of.played(steps).meta["training"]) if known else of.keep(steps)
+    return {"name": of.name, "seed": of.seed, "steps": steps, **figures}
 
 
 def sweep_of(profile: Profile, setting: CourseSetting, every: int = 1) -> Sweep:
@@ -319,7 +353,7 @@ def points_of(profile: Profile) -> int:
 def whole(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
     """The exact exploitability of a strategy."""
     of = course(name, seed, CourseSetting(*fields))
-    sweep = sweep_of(of.train(steps), of.setting)
+    sweep = sweep_of(of.played(steps), of.setting)
     best = sweep.best() * of.setting.unit
     return {"name": of.name, "seed": of.seed, "steps": steps, "best": best.tolist(),
             "exploitability": float(best.mean()), "on": sweep.known() or sweep.device.label}  # fmt: skip
@@ -328,7 +362,7 @@ def whole(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
 def openings(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
     """What best responses gain after each way of betting before the flop, on the sample of flops."""
     of = course(name, seed, CourseSetting(*fields))
-    gains = gains_by_opening(sweep_of(of.train(steps), of.setting, of.setting.every))
+    gains = gains_by_opening(sweep_of(of.played(steps), of.setting, of.setting.every))
     rows = [[each.opening, each.seat, each.reached, each.gain * of.setting.unit] for each in gains]
     return {"name": of.name, "seed": of.seed, "steps": steps, "gains": rows}
 
@@ -336,22 +370,36 @@ def openings(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
 def pair(one: str, other: str, seed: int, steps: Sequence[int], *fields: Any) -> dict[str, Any]:
     """What one strategy wins from another over all boards, the mean of both seats."""
     setting = CourseSetting(*fields)
-    first, second = (course(name, seed, setting).train(to) for name, to in zip((one, other), steps, strict=True))
+    first, second = (course(name, seed, setting).played(to) for name, to in zip((one, other), steps, strict=True))
     won = against(rules_of(setting.game), first, second, device=setting.device)
     return {"one": one, "other": other, "seed": seed, "steps": list(steps), "mean": setting.unit * sum(won) / 2}
 
 
-def matched(one: str, other: str, seed: int, steps: Sequence[int], number: int, *fields: Any) -> dict[str, Any]:
+def matched(
+    one: str, other: str, seed: int, steps: Sequence[int], number: int, deals: int, *fields: Any
+) -> dict[str, Any]:  # fmt: skip
     """The same by a match of duplicate deals, with its 95% interval. number: of the match, which has deals of its
     own."""
     from kibitz.evaluate.match import match
-    from kibitz.play.agents import agent
-    from kibitz.solvers.machines import machine_of
 
     setting = CourseSetting(*fields)
-    machine = machine_of(setting.game)
-    players = [agent(course(name, seed, setting).train(to), machine)
-               for name, to in zip((one, other), steps, strict=True)]  # fmt: skip
-    score = match(machine, *players, deals=setting.deals, seed=1000 * seed + number)
-    return {"one": one, "other": other, "seed": seed, "steps": list(steps), "deals": setting.deals,
-            **score_in(setting.unit, score)}  # fmt: skip
+    players = [_agent(name, seed, to, setting) for name, to in zip((one, other), steps, strict=True)]
+    began = time.perf_counter()
+    score = match(_machine_of(setting.game), *players, deals=deals, seed=1000 * seed + number)
+    return {"one": one, "other": other, "seed": seed, "steps": list(steps), "deals": deals,
+            "playing": time.perf_counter() - began, **score_in(setting.unit, score)}  # fmt: skip
+
+
+@lru_cache(1)
+def _machine_of(game: str) -> Any:
+    from kibitz.solvers.machines import machine_of
+
+    return machine_of(game)
+
+
+@lru_cache(8)
+def _agent(name: str, seed: int, steps: int, setting: CourseSetting) -> Any:
+    """Who plays a strategy: a table of the actions of all hands, which takes long to make of a large one."""
+    from kibitz.play.agents import agent
+
+    return agent(course(name, seed, setting).played(steps), _machine_of(setting.game))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -11,21 +12,24 @@ from kibitz.papers.claims import OURS, Claim
 from kibitz.papers.course_results import (
     CourseResults,
     convergence,
+    crosstable_sheet,
     curves,
     results_of,
     sizes_sheet,
     winnings,
-    wins_exactly,
+    wins,
 )
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
-from kibitz.papers.gibson2011_large import BOARD, ITERATION, LOOK, VALUE
+from kibitz.papers.gibson2011_large import BOARD, ITERATION, LOOK, PLAYED, PLAYED_DEALS, VALUE
 from kibitz.papers.holdem import arguments
 from kibitz.papers.holdem_course import (
+    MATCH,
     PAIR,
     POINT,
     TRAIN,
     CourseRecipe,
     CourseSetting,
+    matched,
     pair,
     point,
     strategies_of,
@@ -53,10 +57,12 @@ GAME, TINY = "poker(file=holdem.limit.2p)", "poker(file=holdem.limit.2p, ranks=4
 # Infosets of the base, of the largest and each graft, and of percentile(14) and percentile(12).
 LIMITS, TINY_LIMITS = (2_000_000, 5_060_000, 219_561_272, 118_671_936), (30_000, 75_900, 100_000, 60_000)
 SEEDS = (0, 1, 2)
+CLAIMS = 6  # of the paper about this table, which are judged together
 SINGLE = (BASE, SMALLER, LARGEST)  # with imperfect recall
 POINTS, LOOKS = (17, 18), {FOURTEEN: (75, 300), TWELVE: (100, 400)}  # powers of two of boards; iterations
 TINY_POINTS, TINY_LOOKS = (3, 4), (5, 10)
-TIMES = {FOURTEEN: 24, TWELVE: 7}  # an iteration, by one of percentile(8)
+TOGETHER = {"": (BASE, GRAFTED), "-single": (SMALLER, LARGEST), "-recall": (TWELVE, FOURTEEN)}  # trained side by side
+TIMES = {FOURTEEN: 6, TWELVE: 3}  # an iteration, by one of percentile(8)
 
 
 def setting_of(quick: bool, folder: str, device: str) -> CourseSetting:
@@ -104,6 +110,15 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
                      pairs(seed, [(GRAFTED, name) for name in SINGLE])), seconds_of)  # fmt: skip
         yield Stage(f"graft-{seed}-single", "20x8, 20x7 and 20x32 against each other, exactly",
                     (ready(seed, *SINGLE), pairs(seed, list(combinations(SINGLE, 2)))), seconds_of)  # fmt: skip
+    for seed in SEEDS:
+        for file, names in TOGETHER.items():
+            yield Stage(f"graft-trained{file}-{seed}", f"{', '.join(names)}: trained and kept for matches",
+                        (ready(seed, *names),), seconds_of)  # fmt: skip
+        deals = PLAYED_DEALS if setting.game == GAME else setting.deals
+        some = [(a, b, seed, (last[a], last[b]), 100 + k, deals, *of)
+                for k, (a, b) in enumerate(combinations(NAMES, 2))]  # fmt: skip
+        yield Stage(f"graft-pairs-{seed}", "all strategies: matches of all pairs",
+                    (ready(seed, *NAMES), Run(MATCH, matched, some)), seconds_of)  # fmt: skip
     yield Stage("graft-recall", "12 and 14, exactly against the grafted strategy",
                 (course(TWELVE, 0), course(FOURTEEN, 0), ready(0, BASE, GRAFTED),
                  pairs(0, [(GRAFTED, TWELVE), (GRAFTED, FOURTEEN)])), seconds_of)  # fmt: skip
@@ -113,8 +128,8 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
 
 def seconds_of(run: Run, piece: int) -> float:
     """Of a step on one H200, about."""
-    if run.name == PAIR:
-        return VALUE
+    if run.name in (PAIR, MATCH):
+        return VALUE if run.name == PAIR else PLAYED
     name, _, steps, *_ = run.pieces[piece]
     before = run.pieces[piece - 1][2] if piece and run.pieces[piece - 1][0] == name else 0
     measuring = 0.0 if run.name == TRAIN else LOOK
@@ -142,31 +157,25 @@ def matches() -> list[tuple[str, str, str]]:
 
 def claims(r: CourseResults) -> Iterator[Claim]:
     """What the paper says of Table 3; claims that nothing was measured for are left out."""
-    tested = [wins_exactly(text, SOURCE, r, one, other) for text, one, other in matches()]
-    tested.append(wins_exactly(f"{LARGEST} beats {BASE}", OURS, r, LARGEST, BASE))
+    tested = [wins(text, SOURCE, r, one, other, CLAIMS) for text, one, other in matches()]
+    tested.append(wins(f"{LARGEST} beats {BASE}", OURS, r, LARGEST, BASE, CLAIMS))
     yield from (claim for claim in tested if claim is not None)
 
 
 def won(r: CourseResults, one: str, other: str) -> Spread | None:
     """What one wins from another, over seeds."""
-    same = [(a, each) for (a, b, _), each in sorted(r.pairs.items()) if {a, b} == {one, other}]
-    means = [each["mean"] * (1 if a == one else -1) for a, each in same]
-    return Spread(tuple(means)) if means else None
+    every = r.won(one, other)
+    return Spread(tuple(mean for _, mean, _ in every)) if every else None
 
 
 def known(r: CourseResults) -> list[str]:
     """The strategies of which something was measured."""
-    return [name for name in NAMES if any(of == name for of, _ in r.points)]
+    return [name for name in NAMES if any(of == name for of, _ in r.points) or any(name in key for key in r.matches)]
 
 
 def table(r: CourseResults) -> Sheet:
-    names, rows = known(r), list[tuple[str, ...]]()
-    for one in names:
-        cells = [won(r, one, other) for other in names]
-        rows.append((one, *("" if cell is None else f"{cell.mean:.2f}" for cell in cells)))
-    return Sheet("Table 3: winnings of the row against the column, mb/h", ("strategy", *names), rows,
-                 "Exactly, over all boards and both seats; the mean over random initialisations. Empty: not measured.",
-                 table=3)  # fmt: skip
+    sheet = crosstable_sheet(r, known(r), "mb/h", CLAIMS)
+    return replace(sheet, title="Table 3: winnings of the row against the column", table=3)
 
 
 def _size(r: CourseResults, name: str) -> int:
@@ -211,7 +220,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         ),
         sheets=(*([table(r)] if pairs > 2 else []), winnings(r, "mb/h"), sizes, convergence(r, names)),
         pictures=(*([heat] if pairs > 2 else []), *([picture] if picture.panels else [])),
-        figures={"unit": "mb/h", "pairs": list(r.pairs.values()),
+        figures={"unit": "mb/h", "pairs": [*r.pairs.values(), *r.matches.values()],
                  "points": [p for some in r.points.values() for p in some]},
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ from kibitz.papers import gibson2011_large as two
 from kibitz.papers import waugh2009_large as grafts
 from kibitz.papers.course_results import results_of
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH
-from kibitz.papers.holdem import unit_of
+from kibitz.papers.holdem import arguments, unit_of
 from kibitz.papers.ledger import Ledger, Stage, go_through
 from kibitz.papers.runs import Run
 from kibitz.play.agents import profile_agent
@@ -74,7 +74,7 @@ def test_every_stage(small):
     assert {(BASE, 0), (BASE, 1), (ALL, 0), (EACH, 0), ("Base.cfr", 0), ("Base.cfr+ last", 0)} <= found
     exact = {e["name"]: e["exploitability"] for e in results[holdem_course.WHOLE]}
     assert all(value > 0 for value in exact.values()) and len(exact) == 9
-    assert len(results[holdem_course.MATCH]) == 10
+    assert len(results[holdem_course.MATCH]) == 15
     points = [e for e in results[holdem_course.POINT] if e["name"] == two.SAMPLED]
     assert [e["steps"] for e in points] == [8, 16, 32] and points[-1]["gap"] < points[0]["gap"]
     assert all(e["gap"] > 0 for e in results[holdem_course.POINT] if e["name"] == ALL)
@@ -123,9 +123,31 @@ def test_grafts(small):
 def test_champions(small):
     assert done("champions-0", small)[0]
     report = champions.EXPERIMENT.recompute(PaperPlan(results=str(small / "out")))
-    assert [claim.text for claim in report.claims] == ["GS3 beats Base", f"GS3 beats {ALL}"]
+    assert not report.claims and not any(report.sheets[0].rows[0][2:-2])
+    assert done("champions-pairs", small)[0]
+    report = champions.EXPERIMENT.recompute(PaperPlan(results=str(small / "out")))
+    texts = [claim.text for claim in report.claims]
+    assert texts[0] == "GS3 beats Base" and texts[-1] == "Finest beats GS3" and len(texts) == 6
     cells = {row[0]: row for row in report.sheets[0].rows}
-    assert float(cells["GS3"][3]) == -float(cells[BASE][2]) and cells["Finest"][1] == "not measured"
+    mine, theirs = (cells[one][at].split(" ± ") for one, at in (("GS3", 3), (BASE, 2)))
+    assert float(mine[0]) == -float(theirs[0]) and mine[1] == theirs[1] and float(mine[1]) > 0
+    assert float(cells["GS3"][1]) > 0 and cells["Finest"][1] == "not measured"
+
+
+def test_a_strategy_is_kept_for_other_processes(small):
+    """What one process trained another one plays, without training it again."""
+    assert done("two-trained-0", small)[0]
+    kept = sorted(path.name for path in (small / "work").glob("*.profile"))
+    assert len(kept) == 4 and f"{BASE}-0-20.profile" in kept
+    one = holdem_course.course(BASE, 0, two.setting_of(True, str(small / "work"), "cpu")).played(20)
+    holdem_course.forget_courses()
+    other = holdem_course.course(BASE, 0, two.setting_of(True, str(small / "work"), "cpu"))
+    assert other.played(20) is not one and (other.played(20).probabilities == one.probabilities).all()
+    assert "computations" not in other.__dict__
+    figures = holdem_course.train(BASE, 0, 20, *arguments(other.setting))
+    assert figures["done"][0] <= 20 and figures["infosets"] > 100 and "computations" not in other.__dict__
+    trained_anew = holdem_course.HoldemCourse(BASE, other.recipe, 0, other.setting, None).train(20)
+    assert abs(trained_anew.probabilities - one.probabilities).max() < 1e-6
     with pytest.raises(ArtefactError, match="champions-0"):
         champions.gather(PaperPlan(results=str(small)), {})
 

@@ -99,8 +99,8 @@ def counted(
     wide = 1 << max(1, (hands - 1).bit_length())
     if size >= 1 << (32 - HAND_BITS) or hands > 1 << HAND_BITS:
         raise SolverError(
-            f"a GPU counts pairs of fewer than {1 << (32 - HAND_BITS):,} buckets, and these are {size:,}: take fewer in "
-            "the last round"
+            f"a GPU counts pairs of fewer than {1 << (32 - HAND_BITS):,} buckets, and these are {size:,}: take "
+            "fewer in the last round"
         )
     table = xp.asarray(cards)
     kernel = xp.RawKernel(_SOURCE, "count")
