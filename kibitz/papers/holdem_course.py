@@ -383,7 +383,10 @@ def matched(
     from kibitz.evaluate.match import match
 
     setting = CourseSetting(*fields)
-    players = [_agent(name, seed, to, setting) for name, to in zip((one, other), steps, strict=True)]
+    for name, to in zip((one, other), steps, strict=True):
+        train(name, seed, to, *fields)  # unless it is kept
+    players = [_agent(str(course(name, seed, setting).kept(to)), setting.game)
+               for name, to in zip((one, other), steps, strict=True)]  # fmt: skip
     began = time.perf_counter()
     score = match(_machine_of(setting.game), *players, deals=deals, seed=1000 * seed + number)
     return {"one": one, "other": other, "seed": seed, "steps": list(steps), "deals": deals,
@@ -398,8 +401,9 @@ def _machine_of(game: str) -> Any:
 
 
 @lru_cache(8)
-def _agent(name: str, seed: int, steps: int, setting: CourseSetting) -> Any:
-    """Who plays a strategy: a table of the actions of all hands, which takes long to make of a large one."""
+def _agent(path: str, game: str) -> Any:
+    """Who plays a strategy that is kept: a table of all its infosets, which takes long to make of a large one. Matches
+    of several papers share it."""
     from kibitz.play.agents import agent
 
-    return agent(course(name, seed, setting).played(steps), _machine_of(setting.game))
+    return agent(Profile.load(path), _machine_of(game))

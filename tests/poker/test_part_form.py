@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bucketed import random_probabilities
+from cuda_on_cores import THERE
 
 import kibitz
 from kibitz.core.errors import SolverError
@@ -249,3 +250,19 @@ def test_forms_of_the_same_buckets_share_their_weights():
     assert any(shared) and single[0][0][-1].dtype == np.float32
     assert first.weights.within(first.device, np.float32)[1][-1] is single[0][1][-1]
     assert np.shares_memory(first.passes.meets[-1], first.weights.meets[-1])  # in double precision they are no copies
+
+
+@pytest.mark.skipif(not THERE, reason="needs a GPU and CuPy")
+@pytest.mark.parametrize("kind", ["all", "each", "dynamic"])
+@pytest.mark.parametrize("name", [TINY, RHODE])
+def test_a_gpu_solves_the_same(name, kind):
+    for views in views_of(name, kind):
+        here, there = PartForm(views), PartForm(views, "gpu")
+        one, other = solver_of(here), solver_of(there)
+        for solver in (one, other):
+            solver.step(25)
+        reached = [here.measure(each.probabilities()).nash_conv for each in (one, other)]
+        assert reached[1] == pytest.approx(reached[0], rel=0.02)
+        mine, theirs = here.measure(one.probabilities()), there.measure(one.probabilities())
+        np.testing.assert_allclose(theirs.best, mine.best, atol=1e-9)
+        np.testing.assert_allclose(theirs.value, mine.value, atol=1e-9)
