@@ -29,7 +29,6 @@ from kibitz.papers.holdem_course import (
     forget_courses,
     point,
     rules_of,
-    save_courses,
     train,
     whole,
 )
@@ -86,8 +85,9 @@ class BegunSearch:
 def begun(seed: int, setting: CourseSetting) -> BegunSearch:
     key = seed, setting
     if key not in _begun:
-        base = course(BASE, seed, setting).train(large.points(setting, BASE)[-1])
-        save_courses()  # kept answers are of no use without the base that they stand on
+        steps = large.points(setting, BASE)[-1]
+        train(BASE, seed, steps, *arguments(setting))  # kept answers are of no use without the base that they stand on
+        base = course(BASE, seed, setting).played(steps)
         rules, sizes = rules_of(setting.game), sizes_of(setting.game, *setting.limits)
         of = LargeBucketSetting(rules, sizes.base, SOLVER, setting.device, setting.every, COARSER * setting.every)
         judge = FlopsJudge(rules, of.device, of.every, of.quick, reports="")

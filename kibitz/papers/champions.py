@@ -1,5 +1,5 @@
 """The champions in one table: strategies after the recipes of several papers, each solved as far as it goes, with exact
-exploitability and exact winnings from each other. Stages of docs/plans/large_tables.md, section 4, and their page."""
+exploitability and winnings from each other. Stages of docs/plans/large_tables.md, section 4, and their page."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from kibitz.core.errors import ArtefactError
 from kibitz.papers import champions_phases as phases
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers.claims import OURS, Claim
-from kibitz.papers.course_results import CourseResults, convergence, results_of, widened, wins, won_text
+from kibitz.papers.course_results import CourseResults, convergence, crosstable_note, results_of, wins
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
-from kibitz.papers.gibson2011_large import CONDITIONAL, EXACTLY, ITERATION, LOOK, PLAYED, PLAYED_DEALS
+from kibitz.papers.gibson2011_large import CONDITIONAL, EXACTLY, ITERATION, LOOK, PLAYED
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST
 from kibitz.papers.holdem import arguments
 from kibitz.papers.holdem_course import (
@@ -22,10 +22,10 @@ from kibitz.papers.holdem_course import (
     WHOLE,
     CourseRecipe,
     CourseSetting,
-    matched,
+    matches_of,
     point,
     strategies_of,
-    train,
+    trainings_of,
     whole,
 )
 from kibitz.papers.ledger import Stage
@@ -67,12 +67,11 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
     of, last = arguments(setting), {name: points(setting, name)[-1] for name in NAMES}
     mine = GS3, 0, last[GS3], *of
     yield Stage("champions-0", "GS3: exact exploitability; kept for matches",
-                (Run(POINT, point, [(GS3, 0, n, *of) for n in points(setting, GS3)]), Run(TRAIN, train, [mine]),
-                 Run(WHOLE, whole, [mine])), seconds_of)  # fmt: skip
-    deals = PLAYED_DEALS if setting.game == large.GAME else setting.deals
-    some = [(GS3, other, 0, (last[GS3], last[other]), 200 + k, deals, *of) for k, other in enumerate(NAMES[1:])]
+                (Run(POINT, point, [(GS3, 0, n, *of) for n in points(setting, GS3)]),
+                 trainings_of([GS3], 0, last, setting), Run(WHOLE, whole, [mine])), seconds_of)  # fmt: skip
+    others = [(GS3, other) for other in NAMES[1:]]
     yield Stage("champions-pairs", "GS3: matches against all others",
-                (Run(TRAIN, train, [(name, 0, last[name], *of) for name in NAMES]), Run(MATCH, matched, some)),
+                (trainings_of(NAMES, 0, last, setting), matches_of(others, 0, last, 200, setting, large.GAME)),
                 seconds_of)  # fmt: skip
 
 
@@ -94,8 +93,8 @@ def seconds_of(run: Run, piece: int) -> float:
 
 def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
     r = results_of(Path(plan.results))
-    if not any(name == GS3 for name, _ in r.points):
-        raise ArtefactError(f"{plan.results} has no results of GS3: run the stage champions-0 first")
+    if not any(name in NAMES for name, _ in r.points):
+        raise ArtefactError(f"{plan.results} has no results of champions: run the stage champions-0 first")
     return r
 
 
@@ -110,17 +109,17 @@ def table(r: CourseResults) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for name in NAMES:
         exact, points = r.exact.get((name, 0)), r.points.get((name, 0), [])
-        cells = [", ".join(won_text(mean, widened(error, CLAIMS)) for _, mean, error in r.won(name, other)[:1])
-                 for other in NAMES]  # fmt: skip
+        won = [r.won_first(name, other) for other in NAMES]
+        if exact is None and not points and not any(won):
+            continue  # nothing is known of it
+        cells = ["" if each is None else each.text(CLAIMS) for each in won]
         rows.append((name, f"{exact['exploitability']:.2f}" if exact else "not measured", *cells,
                      f"{points[-1]['seconds'] / 60:.1f}" if points else "",
                      f"{points[-1]['infosets']:,}" if points else ""))  # fmt: skip
     return Sheet("Champions: winnings of the row against the column", ("strategy", "exploitability", *NAMES,
                  "GPU minutes of training", "infosets"), rows,
-                 f"Thousandths of a small bet, which is the big blind, per hand. With ±: by a match of "
-                 f"{PLAYED_DEALS:,} duplicate deals, with the interval that is 95% for {CLAIMS} matches together; "
-                 "without: exactly, over all boards. Exploitability is exact. The slides report that GS2 won "
-                 f"{SLIDES:g} per hand from GS1.")  # fmt: skip
+                 crosstable_note(r, "Thousandths of a small bet, which is the big blind, per hand", CLAIMS)
+                 + f" Exploitability is exact. The slides report that GS2 won {SLIDES:g} from GS1.")  # fmt: skip
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
@@ -128,7 +127,9 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         about=f"Strategies of {large.GAME} after the recipes of the papers: {GS3} with potential-aware buckets of the "
         "slides' sizes, the others as in Table 2 of Gibson & Szafron (2011).",
         departs=("GS1 and GS2 solve the last rounds at the table, so that they are no tables: they have a table of "
-                 "their own, with a small deck (stage champions-phases).",),
+                 "their own, with a small deck (stage champions-phases).",
+                 *([] if any(name == GS3 for name, _ in r.points) else
+                   [f"{GS3} is not solved yet: its row is missing (stage champions-0)."])),
         limits="Limits",
         sheets=(table(r), convergence(r, NAMES), *phases.sheets(r)), pictures=(),
         figures={"unit": "thousandths of a small bet per hand",

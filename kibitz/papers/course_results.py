@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,18 @@ from kibitz.report.figures import Curves, FigurePanel, Line, Sheet, Spread
 LARGEST_GAP = 400.0  # mbb/h: a picture of exploitability against gaps leaves out what is hardly trained
 FEW = 3  # figures that a sentence names one by one
 FLAT, FLAT_VALUE = 2.0, 0.5  # most that exploitability and value change over the last doubling of a converged strategy
+
+
+class Winnings(NamedTuple):
+    """What one strategy wins from another, thousandths of a big blind a hand."""
+
+    seed: int
+    mean: float
+    error: float | None  # half of the 95% interval of a match; None: exact, over all boards
+
+    def text(self, together: int = 1) -> str:
+        """Exact figures have three digits; intervals are those of so many claims together."""
+        return f"{self.mean:.3f}" if self.error is None else f"{self.mean:.2f} ± {widened(self.error, together):.2f}"
 
 
 @dataclass(frozen=True)
@@ -34,6 +46,7 @@ class CourseResults:
     seconds: float  # of all steps
     made_on: tuple[str, ...]
     others: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # by name of a run: what is not of courses
+    before: CourseResults | None = None  # of the same strategies, when they were trained less
 
     @property
     def where(self) -> str:
@@ -72,17 +85,20 @@ class CourseResults:
         before = float(np.interp(math.log2(half), np.log2(looks), [figures[each] for each in looks]))
         return figures[looks[-1]] - before
 
-    def won(self, one: str, other: str) -> list[tuple[int, float, float]]:
-        """(seed, what one wins from the other, half of its 95% interval): 0 where it is exact, over all boards."""
+    def won(self, one: str, other: str) -> list[Winnings]:
+        """What one strategy wins from another, by seed: exactly where that is known, else by match."""
         every = []
         for seed in sorted({seed for a, b, seed in (*self.pairs, *self.matches) if {a, b} == {one, other}}):
-            for of in (self.pairs, self.matches):
-                known = of.get((one, other, seed)) or of.get((other, one, seed))
-                if known is not None:
-                    mean = float(known["mean"]) * (1 if known["one"] == one else -1)
-                    every.append((seed, mean, float(known.get("error", 0.0))))
-                    break
+            known = next(of[key] for of in (self.pairs, self.matches)
+                         for key in ((one, other, seed), (other, one, seed)) if key in of)  # fmt: skip
+            sign = 1 if known["one"] == one else -1
+            every.append(Winnings(seed, sign * float(known["mean"]), known.get("error")))
         return every
+
+    def won_first(self, one: str, other: str) -> Winnings | None:
+        """The same of the first seed of which anything is known, for tables."""
+        first = min((seed for *_, seed in (*self.pairs, *self.matches)), default=0)
+        return next((each for each in self.won(one, other) if each.seed == first), None)
 
     def gap(self, name: str, seed: int) -> float | None:
         points = self.points.get((name, seed), [])
@@ -115,13 +131,16 @@ class CourseResults:
 
     def compared(self, one: str, other: str) -> Iterator[tuple[int, float, float, float]]:
         """(seed, exploitability of both, margin): exact where both are known so; else on the sampled flops, if
-        something says how far such a difference is off: the same two strategies in another seed, or any two."""
+        something says how far such a difference is off: the same two strategies in another seed, or when they were
+        trained less, or any two."""
         exact = self.seeds(one, other)
         for seed in exact:
             yield (seed, self.exploitability(one, seed), self.exploitability(other, seed),
                    self.margin(one, other, seed=seed))  # fmt: skip
         off = [self._off(one, other, seed) for seed in exact]
-        if not exact:
+        if not exact and self.before is not None:
+            off = [self.before._off(one, other, seed) for seed in self.before.seeds(one, other)]
+        if not off:
             off = [self._off(a, b, seed) for (a, seed), (b, same) in combinations(self.exact, 2) if seed == same]
         for seed in sorted({seed for name, seed in self.points if name == one} - set(exact)) if off else ():
             mine, theirs = self.sampled(one, seed), self.sampled(other, seed)
@@ -215,48 +234,37 @@ def figures_text(figures: Sequence[float], digits: int = 2) -> str:
     return f"{of.mean:.{digits}f} on average, from {of.low:.{digits}f} to {of.high:.{digits}f}"
 
 
-def wins_exactly(text: str, source: str, r: CourseResults, one: str, other: str) -> Claim | None:
-    """That one strategy wins from another over all boards, in each seed."""
-    seeds = sorted({seed for a, b, seed in r.pairs if {a, b} == {one, other}})
-    means = [r.pairs[one, other, seed]["mean"] if (one, other, seed) in r.pairs else -r.pairs[other, one, seed]["mean"]
-             for seed in seeds]  # fmt: skip
-    if not means:
-        return None
-    return Claim(text, source, [Comparison(mean, ">", 0.0) for mean in means], unit=START,
-                 detail=f"{one} wins {figures_text(means, 3)}")  # fmt: skip
-
-
 def wins(text: str, source: str, r: CourseResults, one: str, other: str, together: int = 1) -> Claim | None:
     """That one strategy wins from another, in each seed: exactly where that is known, else by a match. together: so
     many claims are judged together."""
     every = r.won(one, other)
-    if not any(error for *_, error in every):
-        return wins_exactly(text, source, r, one, other)
-    cases = [Comparison(mean, ">", 0.0, widened(error, together) if error else None) for _, mean, error in every]
-    said = [won_text(mean, widened(error, together)) for _, mean, error in every]
-    return Claim(text, source, cases, unit=START, detail=f"{one} wins {', '.join(said)}")
-
-
-def won_text(mean: float, error: float) -> str:
-    """Exact figures have three digits."""
-    return f"{mean:.2f} ± {error:.2f}" if error else f"{mean:.3f}"
+    cases = [Comparison(each.mean, ">", 0.0, None if each.error is None else widened(each.error, together))
+             for each in every]  # fmt: skip
+    exact = all(each.error is None for each in every)
+    said = figures_text([each.mean for each in every], 3) if exact else ", ".join(each.text(together) for each in every)
+    return Claim(text, source, cases, unit=START, detail=f"{one} wins {said}") if every else None
 
 
 def crosstable_sheet(r: CourseResults, names: Sequence[str], unit: str, together: int) -> Sheet:
-    """What the row wins from the column, by match or exactly."""
+    """What the row wins from the column."""
     rows: list[tuple[str, ...]] = []
     for one in names:
-        cells = [r.won(one, other) for other in names]
+        cells = [r.won_first(one, other) for other in names]
         if any(cells):
-            rows.append((one, *(won_text(of[0][1], widened(of[0][2], together)) if of else "" for of in cells)))
-    deals = sorted({f"{each['deals']:,}" for each in r.matches.values()})
-    seeds = sorted({seed for *_, seed in (*r.pairs, *r.matches)})
-    return Sheet(
-        "Winnings of the row against the column", ("strategy", *names), rows,
-        f"{unit}, seed {', '.join(map(str, seeds[:1]))}. With ±: by a match of {' or '.join(deals) or 'no'} duplicate "
-        f"deals, with the interval that is 95% for {together} claims together. Without: exactly, over all boards, the "
-        "mean over both seats. Empty: not measured.",
-    )  # fmt: skip
+            rows.append((one, *("" if each is None else each.text(together) for each in cells)))
+    note = crosstable_note(r, unit, together)
+    return Sheet("Winnings of the row against the column", ("strategy", *names), rows, note)
+
+
+def crosstable_note(r: CourseResults, unit: str, together: int) -> str:
+    """What is to be said below such a table."""
+    seed = min((seed for *_, seed in (*r.pairs, *r.matches)), default=0)
+    deals = sorted({int(each["deals"]) for each in r.matches.values()})
+    how = "Exactly, over all boards."
+    if deals:
+        how = (f"With ±: by a match of {' or '.join(f'{n:,}' for n in deals)} duplicate deals, with the interval that "
+               f"is 95% for {together} claims together. Without: exactly, over all boards.")  # fmt: skip
+    return f"{unit}, the mean over both seats, seed {seed}. {how} Empty: not measured."
 
 
 def convergence(r: CourseResults, names: Iterable[str]) -> Sheet:

@@ -32,12 +32,12 @@ from kibitz.papers.holdem_course import (
     WHOLE,
     CourseRecipe,
     CourseSetting,
-    matched,
+    matches_of,
     openings,
     pair,
     point,
     strategies_of,
-    train,
+    trainings_of,
     whole,
 )
 from kibitz.papers.ledger import Stage
@@ -78,7 +78,6 @@ WHY_LOOKS, SMALL_WHY = (25, 50, 100, 200, 400, 800, 1600), (25, 100, 400)
 EQUILIBRIA = tuple(range(8))  # seeds of many equilibria of the base
 # Seconds on one H200: a board of a computation, an iteration of Base in the bucket form, and measurements.
 BOARD, ITERATION, LOOK, EXACTLY, VALUE, PLAYED = 1 / 4800, 0.05, 20.0, 165.0, 190.0, 30.0
-PLAYED_DEALS = 20_000_000  # of a match: 3 million a second on 16 cores
 # Measured: 0.015 s an iteration of Base with TF32, 0.055 of Dynamic.
 TIMES = {FINEST: 6.0, ALL: 1.0, CONDITIONAL: 1.5, DYNAMIC: 1.0, EACH: 10.0} | dict.fromkeys((*FINER, *ALONE), 1.0)
 
@@ -189,11 +188,12 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
                 *(Run(POINT, point, [(control, seed, last[ALL], *of)]) for seed in SEEDS))  # fmt: skip
     for seed in SEEDS:
         yield stage(f"two-conditional-{seed}", "S=N with experts that are solved per hand that comes to their part",
-                    Run(TRAIN, train, [(BASE, seed, last[BASE], *of)]),
+                    trainings_of([BASE], seed, last, setting),
                     Run(POINT, point, [(CONDITIONAL, seed, last[ALL], *of)]))  # fmt: skip
-    ready = [(BASE, first, last[BASE], *of), (CONDITIONAL, first, last[ALL], *of)]
+    last[CONDITIONAL] = last[ALL]
     yield stage("two-conditional-whole", "the same, exactly",
-                Run(TRAIN, train, ready), Run(WHOLE, whole, [(CONDITIONAL, first, last[ALL], *of)]),
+                trainings_of([BASE, CONDITIONAL], first, last, setting),
+                Run(WHOLE, whole, [(CONDITIONAL, first, last[ALL], *of)]),
                 Run(PAIR, pair, [(BASE, CONDITIONAL, first, (last[BASE], last[ALL]), *of)]))  # fmt: skip
     yield stage("two-dynamic-0", "Dynamic: curve, exact exploitability, exact winnings",
                 course(DYNAMIC, first), exactly(DYNAMIC, seed=first), pairs(BASE, DYNAMIC, seed=first),
@@ -227,18 +227,16 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
         yield stage(f"two-sampled-{seed}", "Base and S=N by the paper's algorithm, on sampled boards",
                     *(course(name, seed, some_boards) for name in both), Run(WHOLE, whole, whole_of))  # fmt: skip
     every = (*NAMES, CONDITIONAL)
-    last[CONDITIONAL] = last[ALL]
 
     def trained(*names: str) -> Run:
-        return Run(TRAIN, train, [(name, first, last[name], *of) for name in names])
+        return trainings_of(names, first, last, setting)
 
     yield stage("two-trained-0", "Base, Dynamic and both kinds of S=N: trained and kept for matches",
                 trained(*(name for name in every if name not in (EACH, FINEST))))  # fmt: skip
-    yield stage("two-trained-each-0", "the same of S={i}", trained(EACH))
+    yield stage("two-trained-each-0", "the same of S={i}", trained(BASE, EACH))
     yield stage("two-trained-finest-0", "the same of Finest", trained(FINEST))
-    deals = PLAYED_DEALS if setting.game == GAME else setting.deals
-    some = [(a, b, first, (last[a], last[b]), k, deals, *of) for k, (a, b) in enumerate(combinations(every, 2))]
-    yield stage("two-pairs-0", "all strategies: matches of all pairs", trained(*every), Run(MATCH, matched, some))
+    yield stage("two-pairs-0", "all strategies: matches of all pairs", trained(*every),
+                matches_of(combinations(every, 2), first, last, 0, setting, GAME))  # fmt: skip
     yield stage("why-equilibria", "many equilibria of Base",
                 Run(POINT, point, [(BASE, seed, last[BASE], *of) for seed in EQUILIBRIA]))  # fmt: skip
     for seed in SEEDS:

@@ -23,7 +23,7 @@ from kibitz.papers.course_results import (
     sizes_sheet,
     widened,
     winnings,
-    wins_exactly,
+    wins,
 )
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_holdem import PAPER, SOURCE, TITLE
@@ -61,7 +61,7 @@ def matched(r: CourseResults) -> HoldemResults | None:
 
 def further(r: CourseResults) -> CourseResults:
     """What was measured of strategies that were trained further."""
-    return results_among(r.others, large.FURTHER)
+    return replace(results_among(r.others, large.FURTHER), before=r)
 
 
 def claims(r: CourseResults) -> Iterator[Claim]:
@@ -96,7 +96,7 @@ def compared(r: CourseResults) -> Iterator[Claim]:
         tested.append(less_exploitable(f"{name}{comma} is the least exploitable of those of one size", source, r, name,
                                        [BASE, DYNAMIC, EACH]))  # fmt: skip
     tested.append(less_exploitable("the finest strategy is the least exploitable", SOURCE, r, FINEST, NAMES[:-1]))
-    tested += [wins_exactly(f"{x} wins from {BASE}", OURS, r, x, BASE) for x in (DYNAMIC, EACH, ALL, FINEST)]
+    tested += [wins(f"{x} wins from {BASE}", OURS, r, x, BASE, CLAIMS) for x in (DYNAMIC, EACH, ALL, FINEST)]
     yield from (claim for claim in tested if claim is not None)
 
 
@@ -184,7 +184,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     beyond = further(r)
     ends = [replace(sheet, title=f"{sheet.title}, trained to a gap of {large.FURTHER_GAP:g}")
             for sheet in (convergence(beyond, (*NAMES, large.CONDITIONAL)), winnings(beyond, "mbb/h"))]  # fmt: skip
-    every = crosstable_sheet(r, (*NAMES, large.CONDITIONAL), "mbb/h", CLAIMS)
+    played = [crosstable_sheet(r, (*NAMES, large.CONDITIONAL), "mbb/h", CLAIMS)] if r.matches else []
     not_all = f" Not converged by the plan's rule: {', '.join(unsure)}." if unsure else ""
     return Page(
         about=f"{large.GAME} with percentile E[HS²] buckets and perfect recall, at most {large.LIMITS[0]:,} infosets "
@@ -208,13 +208,14 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             "training. If a strategy was measured once in a seed, its change in another seed counts; if it was never "
             f"measured twice, as {large.CONDITIONAL}, it is taken as {FLAT:g}, though others changed more.",
             "On sampled flops the margin has one more term, the sampling error: how far the same difference is off in "
-            "seed 0, where it is also known exactly; if it is not, the largest such error of any two strategies.",
+            "seed 0, where it is also known exactly; if it is not, the largest such error of any two strategies. With "
+            "a gap of 0.1 it is that of the same strategies with a gap of 1, until their exact figures are known.",
             f"A claim holds if it is true in at least {MOST:.0%} of its seeds, and fails if it is false in as many.",
             *([] if r.matches else ["Claims about earnings, the mean over all opponents, are left out: no matches were "
                                     "played. Exact winnings from Base are known for some."]),
         ),
         sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.CONDITIONAL, large.SAMPLED)),
-                                         winnings(r, "mbb/h"), every, *ends, sizes(r), openings(r)) if sheet.rows),
+                                         winnings(r, "mbb/h"), *played, *ends, sizes(r), openings(r)) if sheet.rows),
         pictures=(picture,) if picture.panels else (),
         figures={"unit": "milli-big-blinds per hand", "points": [p for of in r.points.values() for p in of],
                  "exact": list(r.exact.values()), "pairs": list(r.pairs.values()),

@@ -12,7 +12,7 @@ import gc
 import math
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -21,7 +21,8 @@ from typing import Any
 from kibitz.core.gpu import cupy_module
 from kibitz.core.resources import cores
 from kibitz.forms.profile import Profile
-from kibitz.papers.holdem import form_within, score_in, unit_of
+from kibitz.papers.holdem import arguments, form_within, score_in, unit_of
+from kibitz.papers.runs import Run
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.sampled.form import ViewForm
@@ -48,7 +49,7 @@ class CourseSetting:
     limits: tuple[int, ...]  # infosets of computations, as the paper's strategies need them
     gap: float  # NashConv in the abstract game to which bases are solved, thousandths of a big blind
     every: int  # on a sample every so many flops are gone through
-    deals: int  # of every match
+    deals: int  # of matches with a small deck; of hold'em as `matches_of` says. Ledgers are keyed by it
     folder: str  # of checkpoints
     device: str
 
@@ -216,35 +217,42 @@ class HoldemCourse:
             self._profile = steps, whole
         return self._profile[1]
 
-    def kept(self, steps: int) -> Path:
-        """Where the strategy after so many iterations is kept, or would be."""
+    def kept(self, steps: int) -> Path | None:
+        """Where the strategy after so many iterations is kept; None if it is not."""
+        path = self._place(steps)
+        return path if (path / "manifest.json").exists() else None
+
+    def _place(self, steps: int) -> Path:
         return self.folder.with_name(f"{self.folder.name}-{steps}.profile")
 
     def played(self, steps: int) -> Profile:
-        """The same as it was kept, by this process or by another; else it is trained now."""
-        if self._profile is None or self._profile[0] != steps:
-            if not (self.kept(steps) / "manifest.json").exists():
-                return self.train(steps)
-            self._profile = steps, Profile.load(self.kept(steps))
-        return self._profile[1]
+        """The strategy as it was kept, by this process or by another; else it is trained now."""
+        kept = self.kept(steps)
+        if (self._profile is None or self._profile[0] != steps) and kept is not None:
+            self._profile = steps, Profile.load(kept)
+        return self.train(steps)
 
-    def keep(self, steps: int) -> dict[str, Any]:
-        """Train to so many iterations and write the strategy down, with figures of its training; then let go of what it
-        was trained with. Returns the figures."""
+    def figures(self, profile: Profile) -> dict[str, Any]:
+        """Of the training of the strategy that is held now, wherever it was trained."""
+        known = profile.meta.get("training")
+        return dict(known) if known else {
+            "seconds": self.seconds, "done": [each.solver.iteration for each in self.computations],
+            "gap": self.gap(profile), "infosets": points_of(profile), "largest": self.largest,
+            "building": self.building,
+        }  # fmt: skip
+
+    def keep(self, steps: int) -> None:
+        """Train to so many iterations and write the strategy down with the figures of its training; then let go of what
+        it was trained with, and of joint weights: memory of a GPU is short."""
         profile = self.train(steps)
-        figures = {"seconds": self.seconds, "done": [each.solver.iteration for each in self.computations],
-                   "gap": self.gap(profile), "infosets": points_of(profile), "largest": self.largest,
-                   "building": self.building}  # fmt: skip
-        profile = profile.replaced(profile.probabilities, training=figures)
-        profile.save(self.kept(steps))
-        self._profile = steps, profile
-        del self.computations
-        if self.setting.device == "gpu":  # memory is short there: let joint weights go too
-            for kept in ("_parts", "_bucket_forms"):
-                self.rules.__dict__.pop(kept, None)
-            gc.collect()
+        profile.replaced(profile.probabilities, training=self.figures(profile)).save(self._place(steps))
+        self._profile = None  # it holds its form
+        self.__dict__.pop("computations", None)
+        for weights in ("_parts", "_bucket_forms"):
+            self.rules.__dict__.pop(weights, None)
+        gc.collect()
+        if self.setting.device == "gpu":
             cupy_module().get_default_memory_pool().free_all_blocks()
-        return figures
 
     @property
     def seconds(self) -> float:
@@ -274,6 +282,7 @@ class HoldemCourse:
         return float(form.measure(profile.probabilities).nash_conv) * self.setting.unit
 
 
+DEALS = 20_000_000  # of a match: 3 million a second on 16 cores
 POINT, TRAIN, WHOLE = "points", "training", "all boards"  # names of runs
 OPENINGS, PAIR, MATCH = "gains by opening", "exact pairs", "matches"
 Recipes = Callable[[str, CourseSetting], CourseRecipe]
@@ -315,9 +324,9 @@ def forget_courses(but: tuple[str, int] | None = None) -> None:
 def train(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
     """Go on to so many iterations of each computation and keep the strategy, or find it kept; nothing is measured."""
     of = course(name, seed, CourseSetting(*fields))
-    known = (of.kept(steps) / "manifest.json").exists()
-    figures = dict(of.played(steps).meta["training"]) if known else of.keep(steps)
-    return {"name": of.name, "seed": of.seed, "steps": steps, **figures}
+    if of.kept(steps) is None:
+        of.keep(steps)
+    return {"name": of.name, "seed": of.seed, "steps": steps, **of.figures(of.played(steps))}
 
 
 def sweep_of(profile: Profile, setting: CourseSetting, every: int = 1) -> Sweep:
@@ -329,16 +338,14 @@ def sweep_of(profile: Profile, setting: CourseSetting, every: int = 1) -> Sweep:
 def point(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
     """A strategy after so many iterations: how it does on the sample of flops, and in its abstract game."""
     of = course(name, seed, CourseSetting(*fields))
-    profile, setting, began = of.train(steps), of.setting, time.perf_counter()
+    profile, setting, began = of.played(steps), of.setting, time.perf_counter()
     sweep = sweep_of(profile, setting, setting.every)
     best = sweep.best() * setting.unit
     return {
         "name": of.name, "seed": of.seed, "steps": steps, "solver": of.recipe.solver,
-        "done": [each.solver.iteration for each in of.computations], "seconds": of.seconds,
         "best": best.tolist(), "exploitability": float(best.mean()), "value": sweep.value() * setting.unit,
-        "gap": of.gap(profile), "every": setting.every, "infosets": points_of(profile), "largest": of.largest,
-        "buckets": str(profile.meta.get("abstraction", "")), "measuring": time.perf_counter() - began,
-        "building": of.building,
+        "every": setting.every, "buckets": str(profile.meta.get("abstraction", "")),
+        "measuring": time.perf_counter() - began, **of.figures(profile),
         "experts": [[e.name, list(e.keeps), e.buckets, e.size] for e in of.experts] if of.recipe.seats else [],
     }  # fmt: skip
 
@@ -383,14 +390,31 @@ def matched(
     from kibitz.evaluate.match import match
 
     setting = CourseSetting(*fields)
+    players = []
     for name, to in zip((one, other), steps, strict=True):
-        train(name, seed, to, *fields)  # unless it is kept
-    players = [_agent(str(course(name, seed, setting).kept(to)), setting.game)
-               for name, to in zip((one, other), steps, strict=True)]  # fmt: skip
+        of = course(name, seed, setting)
+        if of.kept(to) is None:
+            of.keep(to)
+        players.append(_agent(str(of.kept(to)), setting.game))
     began = time.perf_counter()
     score = match(_machine_of(setting.game), *players, deals=deals, seed=1000 * seed + number)
     return {"one": one, "other": other, "seed": seed, "steps": list(steps), "deals": deals,
             "playing": time.perf_counter() - began, **score_in(setting.unit, score)}  # fmt: skip
+
+
+def matches_of(
+    pairs: Iterable[tuple[str, str]], seed: int, last: Mapping[str, int], first: int, setting: CourseSetting, game: str
+) -> Run:  # fmt: skip
+    """A run of matches between strategies after so many iterations. first: number of the first match; game: the one
+    that is large, where there are more deals."""
+    deals = DEALS if setting.game == game else setting.deals
+    return Run(MATCH, matched, [(one, other, seed, (last[one], last[other]), first + k, deals, *arguments(setting))
+                                for k, (one, other) in enumerate(pairs)])  # fmt: skip
+
+
+def trainings_of(names: Iterable[str], seed: int, last: Mapping[str, int], setting: CourseSetting) -> Run:
+    """A run that trains strategies and keeps them."""
+    return Run(TRAIN, train, [(name, seed, last[name], *arguments(setting)) for name in names], prepares=True)
 
 
 @lru_cache(1)

@@ -146,10 +146,16 @@ def go_through(
     stage: Stage, ledger: Ledger, seconds: float | None = None, tell: Callable[[str], None] = lambda text: None,
 ) -> bool:  # fmt: skip
     """Do the missing steps of a stage; returns whether all are done. seconds: no step is begun that would not end
-    before; the first missing step is begun in any case, so that each command gets further."""
+    before; the first missing step is begun in any case, so that each command gets further. A step that prepares others
+    is done again where one of these is missing, or the stage has no others: it is quick if this machine has its work.
+    """
     began, first = time.perf_counter(), True
-    for run, piece, needs in stage.steps():
-        if ledger.find(run, piece):
+    steps = list(stage.steps())
+    known = [bool(ledger.find(run, piece)) for run, piece, _ in steps]
+    alone = all(run.prepares for run, *_ in steps)
+    for k, (run, piece, needs) in enumerate(steps):
+        wanted = run.prepares and (alone or not all(known[k + 1 :]))
+        if known[k] and not wanted:
             continue
         used = time.perf_counter() - began
         if seconds is not None and not first and used + needs > seconds:
@@ -157,7 +163,8 @@ def go_through(
             return False
         mark = time.perf_counter()
         answer = plain(run.work(*piece))
-        ledger.keep(run, piece, answer, time.perf_counter() - mark)
+        if not known[k]:
+            ledger.keep(run, piece, answer, time.perf_counter() - mark)
         tell(f"{stage.name}: {run.name} {_short(piece)}: {time.perf_counter() - mark:.1f} s")
         first = False
     return True

@@ -54,12 +54,16 @@ class Run:
     Python's, and cores for work with threads of its own: processes that have an equal share of the cores each, and one
     thread for the machine's BLAS, as its threads wait for each other where cores are busy. What takes all cores, or is
     timed, is done alone.
+
+    prepares: its work leaves something on this machine, such as a strategy that later pieces play. What a ledger knows
+    of it is not enough (`ledger.go_through`).
     """
 
     name: str
     work: Callable[..., Any]
     pieces: Sequence[tuple[Any, ...]] = ((),)
     apart: Literal["alone", "threads", "processes", "cores"] = "alone"
+    prepares: bool = False
     reads: type | None = None  # the dataclass that pieces answer with, if it is one: answers are given as such
 
     def read(self, answer: Any) -> Any:

@@ -20,7 +20,7 @@ from kibitz.papers.course_results import (
     wins,
 )
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
-from kibitz.papers.gibson2011_large import BOARD, ITERATION, LOOK, PLAYED, PLAYED_DEALS, VALUE
+from kibitz.papers.gibson2011_large import BOARD, ITERATION, LOOK, PLAYED, VALUE
 from kibitz.papers.holdem import arguments
 from kibitz.papers.holdem_course import (
     MATCH,
@@ -29,11 +29,11 @@ from kibitz.papers.holdem_course import (
     TRAIN,
     CourseRecipe,
     CourseSetting,
-    matched,
+    matches_of,
     pair,
     point,
     strategies_of,
-    train,
+    trainings_of,
 )
 from kibitz.papers.ledger import Stage
 from kibitz.papers.runs import Answers, Run
@@ -50,7 +50,7 @@ from kibitz.papers.waugh2009_strategies import (
     TWELVE,
     sizes_of,
 )
-from kibitz.report.figures import Heat, Sheet, Spread
+from kibitz.report.figures import Heat, Sheet
 
 PAPER = "waugh2009"
 GAME, TINY = "poker(file=holdem.limit.2p)", "poker(file=holdem.limit.2p, ranks=4, suits=3)"
@@ -102,7 +102,7 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
         return Run(PAIR, pair, [(a, b, seed, (last[a], last[b]), *of) for a, b in every])
 
     def ready(seed: int, *names: str) -> Run:
-        return Run(TRAIN, train, [(name, seed, last[name], *of) for name in names])
+        return trainings_of(names, seed, last, setting)
 
     for seed in SEEDS:
         yield Stage(f"graft-{seed}", "imperfect recall: the grafted strategy against 20x8, 20x7 and 20x32, exactly",
@@ -112,13 +112,12 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
                     (ready(seed, *SINGLE), pairs(seed, list(combinations(SINGLE, 2)))), seconds_of)  # fmt: skip
     for seed in SEEDS:
         for file, names in TOGETHER.items():
+            ends = [Run(POINT, point, [(name, seed, last[name], *of) for name in names if name in LOOKS])]
             yield Stage(f"graft-trained{file}-{seed}", f"{', '.join(names)}: trained and kept for matches",
-                        (ready(seed, *names),), seconds_of)  # fmt: skip
-        deals = PLAYED_DEALS if setting.game == GAME else setting.deals
-        some = [(a, b, seed, (last[a], last[b]), 100 + k, deals, *of)
-                for k, (a, b) in enumerate(combinations(NAMES, 2))]  # fmt: skip
+                        (ready(seed, *names), *(run for run in ends if run.pieces)), seconds_of)  # fmt: skip
         yield Stage(f"graft-pairs-{seed}", "all strategies: matches of all pairs",
-                    (ready(seed, *NAMES), Run(MATCH, matched, some)), seconds_of)  # fmt: skip
+                    (ready(seed, *NAMES), matches_of(combinations(NAMES, 2), seed, last, 100, setting, GAME)),
+                    seconds_of)  # fmt: skip
     yield Stage("graft-recall", "12 and 14, exactly against the grafted strategy",
                 (course(TWELVE, 0), course(FOURTEEN, 0), ready(0, BASE, GRAFTED),
                  pairs(0, [(GRAFTED, TWELVE), (GRAFTED, FOURTEEN)])), seconds_of)  # fmt: skip
@@ -143,7 +142,7 @@ def seconds_of(run: Run, piece: int) -> float:
 
 def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
     r = results_of(Path(plan.results), PAPER)
-    if not any(GRAFTED in key for key in r.pairs):
+    if not any(GRAFTED in key for key in (*r.pairs, *r.matches)):
         raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage graft-0)")
     return r
 
@@ -158,14 +157,8 @@ def matches() -> list[tuple[str, str, str]]:
 def claims(r: CourseResults) -> Iterator[Claim]:
     """What the paper says of Table 3; claims that nothing was measured for are left out."""
     tested = [wins(text, SOURCE, r, one, other, CLAIMS) for text, one, other in matches()]
-    tested.append(wins(f"{LARGEST} beats {BASE}", OURS, r, LARGEST, BASE, CLAIMS))
+    tested.append(wins(f"{LARGEST} beats {BASE}", OURS, r, LARGEST, BASE))
     yield from (claim for claim in tested if claim is not None)
-
-
-def won(r: CourseResults, one: str, other: str) -> Spread | None:
-    """What one wins from another, over seeds."""
-    every = r.won(one, other)
-    return Spread(tuple(mean for _, mean, _ in every)) if every else None
 
 
 def known(r: CourseResults) -> list[str]:
@@ -185,20 +178,21 @@ def _size(r: CourseResults, name: str) -> int:
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     names = known(r)
-    matrix = [[None if (cell := won(r, one, other)) is None else cell.mean for other in names] for one in names]
+    matrix = [[None if (cell := r.won_first(one, other)) is None else cell.mean for other in names] for one in names]
     pairs = sum(cell is not None for row in matrix for cell in row) // 2
-    missing = [f"{one} against {other}" for _, one, other in matches() if won(r, one, other) is None]
+    missing = [f"{one} against {other}" for _, one, other in matches() if not r.won(one, other)]
     heat = Heat("holdem", "Limit hold'em: winnings of the row against the column, mb/h", tuple(names), matrix, "mb/h")
     picture = curves(r, "grafts", "Limit hold'em: exploitability against training",
                      (("trained on sampled boards", (*SINGLE, GRAFTED)),
                       ("trained over all boards", (TWELVE, FOURTEEN))), unit="mb/h")  # fmt: skip
     recall = ("12 and 14 have the paper's number of buckets in each round and perfect recall, and were solved by dcfr+ "
               "over all boards. ") if {TWELVE, FOURTEEN} & set(names) else ""  # fmt: skip
+    exact = "" if r.matches else "Winnings are exact. "
     sizes = sizes_sheet(r, names, "Of the grafted strategy: the buckets of its base, of the grafts of r and cr, and of "
                         "those of ccr and cccr. The numbers are limits: there are 169 kinds of hands before the flop, "
                         "and hands of equal strength share a bucket.")  # fmt: skip
     return Page(
-        starts=len({seed for one, _, seed in r.pairs if one == GRAFTED}),
+        starts=len({seed for one, _, seed in (*r.pairs, *r.matches) if one == GRAFTED}),
         summary=f"The paper makes {len(matches())} claims about this table; {len(missing)} were not measured yet."
         if missing else "",
         about=f"{GAME} with percentile E[HS²] buckets, as fixed in docs/plans/large_tables.md. There is a graft for "
@@ -206,7 +200,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         "base outside of the part, and the opponent is free everywhere, with the base's buckets. A computation has at "
         f"most {LIMITS[1]:,} infosets, counted by the number of buckets that were asked for. {recall}"
         f"{'All others' if recall else 'All strategies'} were solved by public chance sampling: one board per "
-        "iteration, all hands of both players. Winnings are exact. Exploitability is measured on every 16th flop. "
+        f"iteration, all hands of both players. {exact}Exploitability is measured on every 16th flop. "
         "A millibet (mb) is a thousandth of the small bet, which equals the big blind. "
         f"On {' and '.join(r.made_on)}, {r.seconds / 60:.0f} minutes in all, measurements included.",
         departs=(

@@ -18,7 +18,7 @@ from kibitz.papers import gibson2011_large as large
 from kibitz.papers import gibson2011_large_page as page
 from kibitz.papers import gibson2011_why as why
 from kibitz.papers import holdem_course as courses
-from kibitz.papers.course_results import results_of, widened
+from kibitz.papers.course_results import CourseResults, crosstable_sheet, results_of, widened, wins
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES
 
 HEIGHT = {BASE: 310.0, DYNAMIC: 307.0, EACH: 301.0, ALL: 289.0, FINEST: 135.0}
@@ -142,6 +142,43 @@ def test_what_is_missing(tmp_path):
     with pytest.raises(ArtefactError, match="no results"):
         page.gather(PaperPlan(results=str(tmp_path / "none")), {})
     assert results_of(tmp_path).converged(BASE, 0)
+
+
+def test_winnings_are_exact_where_they_are_known_so():
+    exact = {"one": "a", "other": "b", "seed": 0, "mean": 3.0}
+    match = {"one": "b", "other": "a", "seed": 0, "mean": 5.0, "error": 1.0, "deals": 7}
+    later = {"one": "b", "other": "a", "seed": 1, "mean": 0.9, "error": 0.5, "deals": 7}
+    r = CourseResults({}, {}, {}, {("a", "b", 0): exact}, {("b", "a", 0): match, ("b", "a", 1): later}, 0.0, ())
+    assert r.won("a", "b") == [(0, 3.0, None), (1, -0.9, 0.5)] and r.won("b", "a") == [(0, -3.0, None), (1, 0.9, 0.5)]
+    assert r.won_first("b", "a") == (0, -3.0, None) and r.won_first("a", "c") is None and r.won("a", "c") == []
+    claim = wins("b wins", "paper", r, "b", "a", 13)
+    first, second = claim.cases
+    assert (first.left, first.error, first.true) == (-3.0, None, False)
+    assert second.left == 0.9 and second.error == widened(0.5, 13) > 0.7 and second.true is True
+    assert "-3.000, 0.90 ± " in claim.detail and wins("c wins", "paper", r, "c", "a") is None
+    only = CourseResults({}, {}, {}, {}, {("b", "a", 1): later}, 0.0, ())
+    cells = {row[0]: row[1:] for row in crosstable_sheet(only, ("a", "b", "c"), "mbb/h", 1).rows}
+    assert cells == {"a": ("", "-0.90 ± 0.50", ""), "b": ("0.90 ± 0.50", "", "")}
+    note = crosstable_sheet(only, ("a", "b"), "mbb/h", 4).note
+    assert "seed 1" in note and "7 duplicate deals" in note and "95% for 4 claims" in note
+
+
+def test_further_training_without_exact_figures_takes_the_sampling_error_of_less_training(tmp_path):
+    def point(run, name, steps, exploitability):
+        figures = {"exploitability": exploitability, "value": 0.5, "best": [1.0, 2.0], "gap": 0.05, "seconds": 1.0}
+        return entry(run, name=name, seed=0, steps=steps, done=[steps], solver="dcfr+", infosets=7, largest=6,
+                     buckets="b", **figures)  # fmt: skip
+
+    entries = [point(courses.POINT, name, steps, height) for name, height in ((BASE, 310.0), (ALL, 300.0))
+               for steps in (400, 800)]  # fmt: skip
+    entries += [entry(courses.WHOLE, name=name, seed=0, steps=800, exploitability=height, best=[1.0, 2.0])
+                for name, height in ((BASE, 309.0), (ALL, 302.0))]  # off by 3
+    for fall, verdict in ((3.5, "holds"), (2.5, "undecided")):
+        more = [point(large.FURTHER + courses.POINT, name, steps, height)
+                for name, height in ((BASE, 310.0), (ALL, 310.0 - fall)) for steps in (800, 1600)]  # fmt: skip
+        (tmp_path / "some.json").write_text(json.dumps([*entries, *more]))
+        texts = verdicts(PaperPlan(starts=3, results=str(tmp_path)))
+        assert texts[f"trained to a gap of 0.1, {ALL} is less exploitable than {BASE}"] == verdict
 
 
 def test_intervals_of_many_claims():

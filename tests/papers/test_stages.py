@@ -120,6 +120,21 @@ def test_grafts(small):
         grafts.gather(PaperPlan(results=str(small)), {})
 
 
+def test_what_prepares_others_is_done_again_where_these_are_missing(tmp_path):
+    made, played = [], []
+    prepare = Run("prepare", lambda k: made.append(k) or {"k": k}, [(0,)], prepares=True)
+    play = Run("play", lambda k: played.append(k) or {"k": k}, [(0,), (1,)])
+    path = tmp_path / "one.json"
+    stage = Stage("one", "", (prepare, play))
+    assert go_through(stage, Ledger(path)) and (made, played) == ([0], [0, 1])
+    assert go_through(stage, Ledger(path)) and (made, played) == ([0], [0, 1])  # nothing is missing
+    entries = json.loads(path.read_text())
+    path.write_text(json.dumps(entries[:-1]))
+    assert go_through(stage, Ledger(path)) and (made, played) == ([0, 0], [0, 1, 1])
+    assert len(json.loads(path.read_text())) == 3  # one entry for each step
+    assert go_through(Stage("two", "", (prepare,)), Ledger(path)) and made == [0, 0, 0]
+
+
 def test_champions(small):
     assert done("champions-0", small)[0]
     report = champions.EXPERIMENT.recompute(PaperPlan(results=str(small / "out")))
@@ -132,6 +147,8 @@ def test_champions(small):
     mine, theirs = (cells[one][at].split(" ± ") for one, at in (("GS3", 3), (BASE, 2)))
     assert float(mine[0]) == -float(theirs[0]) and mine[1] == theirs[1] and float(mine[1]) > 0
     assert float(cells["GS3"][1]) > 0 and cells["Finest"][1] == "not measured"
+    with pytest.raises(ArtefactError, match="champions-0"):
+        champions.gather(PaperPlan(results=str(small)), {})
 
 
 def test_a_strategy_is_kept_for_other_processes(small):
@@ -145,11 +162,11 @@ def test_a_strategy_is_kept_for_other_processes(small):
     assert other.played(20) is not one and (other.played(20).probabilities == one.probabilities).all()
     assert "computations" not in other.__dict__
     figures = holdem_course.train(BASE, 0, 20, *arguments(other.setting))
-    assert figures["done"][0] <= 20 and figures["infosets"] > 100 and "computations" not in other.__dict__
+    assert 0 < figures["done"][0] <= 20 and figures["infosets"] > 100 and "computations" not in other.__dict__
+    point = holdem_course.point(BASE, 0, 20, *arguments(other.setting))  # its figures are those of the training
+    assert point["done"] == figures["done"] and point["gap"] == figures["gap"] > 0 and point["seconds"] > 0
     trained_anew = holdem_course.HoldemCourse(BASE, other.recipe, 0, other.setting, None).train(20)
     assert abs(trained_anew.probabilities - one.probabilities).max() < 1e-6
-    with pytest.raises(ArtefactError, match="champions-0"):
-        champions.gather(PaperPlan(results=str(small)), {})
 
 
 @pytest.mark.slow

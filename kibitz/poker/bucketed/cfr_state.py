@@ -117,7 +117,7 @@ class BucketCfrState:
         xp, kind = self.passes.xp, self.dtype.type
         grow, keep = kind(discount(rule.alpha, t - 1)), kind(discount(rule.beta, t - 1))
         floor, prediction, tiny = kind(rule.floor), kind(rule.prediction), kind(max(NOISE * self.form.scale, 1e-30))
-        kernels, step = self.passes.kernels, RegretStep(grow, keep, floor, prediction, tiny)
+        kernels = self.passes.kernels
 
         def choose(g: int, node: Node, values: Any) -> Any:
             actions = slice(node.first, node.first + node.count)
@@ -128,6 +128,7 @@ class BucketCfrState:
             if kernels is not None:
                 gain = xp.empty(values.shape, self.dtype)
                 worth = kernels.mean(strategy, values, gain)
+                step = RegretStep(grow, keep, floor, prediction, tiny)
                 kernels.learn(self.form.pooled(g, node, slice(None), gain), regret, strategy, step)
                 return worth
             mean = xp.empty(values.shape[1:], self.dtype)

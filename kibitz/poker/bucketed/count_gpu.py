@@ -19,15 +19,18 @@ from numpy.typing import NDArray
 from kibitz.core.errors import SolverError
 from kibitz.core.resources import cores
 from kibitz.poker.bucketed.device import Device
+from kibitz.poker.buckets.kernels.joint import HAND_BITS
 
 # (weights [S] of boards, buckets [S, H] of hands, hands [S, H] in order of strength, the first there as strong [S, H],
 # most hands in a bucket)
 Settled = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int16], NDArray[np.int16], int]
 MOST = 1 << 31  # what a count of either kind may come to before it is taken out
 THREADS = 256
-HAND_BITS = 11
 
-_SOURCE = r"""
+_SOURCE = f"""
+#define HAND_BITS {HAND_BITS}
+#define HAND {(1 << HAND_BITS) - 1}
+""" + r"""
 // A block takes a board. Hands are sorted by bucket, so that those of a bucket lie side by side: a run. A thread goes
 // through all pairs of hands of two runs, and adds them at once.
 extern "C" __global__ void count(const long long* weight, const unsigned int* bucket, const short* order,
@@ -39,7 +42,8 @@ extern "C" __global__ void count(const long long* weight, const unsigned int* bu
   unsigned short* begin = (unsigned short*)(held + hands);  // [hands + 1] of runs
   __shared__ int runs;
   const long long board = blockIdx.x, at = board * hands;
-  for (int k = threadIdx.x; k < wide; k += blockDim.x) key[k] = k < hands ? bucket[at + k] << 11 | k : 0xffffffffu;
+  for (int k = threadIdx.x; k < wide; k += blockDim.x)
+    key[k] = k < hands ? bucket[at + k] << HAND_BITS | k : 0xffffffffu;
   for (int k = threadIdx.x; k < hands; k += blockDim.x) {
     const int h = order[at + k];
     held[h] = cards[2 * h] | cards[2 * h + 1] << 8 | (unsigned int)(unsigned short)tie[at + k] << 16;
@@ -58,7 +62,7 @@ extern "C" __global__ void count(const long long* weight, const unsigned int* bu
     const int warp = blockDim.x < 32 ? blockDim.x : 32;
     int before = 0;
     for (int k = threadIdx.x; k - (int)threadIdx.x < hands; k += warp) {
-      const bool starts = k < hands && (k == 0 || key[k] >> 11 != key[k - 1] >> 11);
+      const bool starts = k < hands && (k == 0 || key[k] >> HAND_BITS != key[k - 1] >> HAND_BITS);
       const unsigned int every = __ballot_sync(0xffffffffu, starts);
       if (starts) begin[before + __popc(every & ((1u << threadIdx.x) - 1))] = k;
       before += __popc(every);
@@ -71,10 +75,10 @@ extern "C" __global__ void count(const long long* weight, const unsigned int* bu
     for (int q = threadIdx.x; q <= p; q += blockDim.x) {
       int met = 0, won = 0;
       for (int x = begin[p]; x < begin[p + 1]; x++) {
-        const unsigned int mine = held[key[x] & 2047], first = mine & 255, second = (mine >> 8) & 255;
+        const unsigned int mine = held[key[x] & HAND], first = mine & 255, second = (mine >> 8) & 255;
         const int last = p == q ? x : begin[q + 1];
         for (int y = begin[q]; y < last; y++) {
-          const unsigned int his = held[key[y] & 2047], one = his & 255, other = (his >> 8) & 255;
+          const unsigned int his = held[key[y] & HAND], one = his & 255, other = (his >> 8) & 255;
           if (hole == 2 && (one == first || one == second || other == first || other == second)) continue;
           met += 1;
           won += (int)(mine >> 16 > his >> 16) - (int)(mine >> 16 < his >> 16);
@@ -82,7 +86,7 @@ extern "C" __global__ void count(const long long* weight, const unsigned int* bu
       }
       if (!met) continue;
       if (p == q) { met *= 2; won = 0; }
-      const long long row = key[begin[p]] >> 11, column = key[begin[q]] >> 11;
+      const long long row = key[begin[p]] >> HAND_BITS, column = key[begin[q]] >> HAND_BITS;
       atomicAdd(out + row * size + column, ((unsigned long long)(met * w) << 32) + (unsigned long long)(won * w));
     }
 }
@@ -97,7 +101,8 @@ def counted(
     by place among those that are not on the board."""
     xp, hands = device.xp, len(cards)
     wide = 1 << max(1, (hands - 1).bit_length())
-    if size >= 1 << (32 - HAND_BITS) or hands > 1 << HAND_BITS:
+    assert hands <= 1 << HAND_BITS
+    if size >= 1 << (32 - HAND_BITS):
         raise SolverError(
             f"a GPU counts pairs of fewer than {1 << (32 - HAND_BITS):,} buckets, and these are {size:,}: take "
             "fewer in the last round"

@@ -62,14 +62,15 @@ class JointWeights:
 
 def filled(matrix: Any, device: Device, dtype: Any) -> Any:
     """A matrix on a device; on a GPU with as many rows and columns as its products take quickly."""
-    there, size = device.xp.asarray(matrix, dtype), len(matrix)
+    size = len(matrix)
     wide = -(-size // FILL) * FILL if device.on_gpu else size
     if wide == size:
-        return there
-    if there.base is not None and there.base.shape == (wide, wide):  # a part of such a matrix
-        return there.base
+        return device.xp.asarray(matrix, dtype)
+    whole = matrix.base  # of a part of such a matrix
+    if whole is not None and whole.shape == (wide, wide) and whole.dtype == dtype:
+        return device.xp.asarray(whole)
     onto = device.xp.zeros((wide, wide), dtype)
-    onto[:size, :size] = there
+    onto[:size, :size] = device.xp.asarray(matrix)
     return onto
 
 
