@@ -145,6 +145,28 @@ OPENINGS: dict[str, Opening] = STITCHING | {
             Reason(r"per iteration or less", HOLDS, "", "One run.", "An iteration takes ten seconds or less"),
         ),
     ),
+    "champions": Opening(
+        "Champions of limit hold'em in one table",
+        (1, 0, 0),
+        "Strategies after the recipes of several papers are measured side by side. Those that are a table are measured "
+        "exactly in the whole game. GS1 and GS2 solve endgames while they play, so they play matches with a small "
+        "deck: GS2 beats GS1, as in Sandholm's slides. GS3 is not solved yet.",
+        "limit hold'em, 12 cards",
+        (
+            Reason(r"^GS2 beats GS1", HOLDS,
+                   "Likely: behind its first phase GS2 uses what hands win in an equilibrium, and GS1 rolls them out "
+                   "as if nobody bet any more.",
+                   "One run, with a deck of 12 cards; both have about as many buckets.",
+                   "GS2 beats GS1"),
+        ),
+        "",
+        "Words: GS1, GS2 and GS3 are programs of Sandholm's group. GS1 has GameShrink classes of hands, GS2 clusters "
+        "by expected strength, GS3 clusters by how strength may develop. GS1 and GS2 solve the first rounds beforehand "
+        "(phase I) and the rest at the table, with all hands. *Base*, *Dynamic*, *S={i}*, *S=N* and *Finest* are "
+        "explained on [another page](stitching_large.md). The *gap* is NashConv in the abstract game. *Exploitability* "
+        "is the mean of what best responses of both players win in the unabstracted game. More is in the "
+        "[glossary](glossary.md).",
+    ),
     "sandholm_phases": Opening(
         "Two-phase solving: the first rounds, then the rest",
         (4, 0, 0),

@@ -123,9 +123,13 @@ def table(r: CourseResults) -> Sheet:
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
+    on_cores = sorted({each["by"].get("device", "") for each in r.others.get(phases.PHASED, [])})
+    on = " and ".join(device for device in r.made_on if device not in on_cores)
     return Page(
+        starts=1,
         about=f"Strategies of {large.GAME} after the recipes of the papers: {GS3} with potential-aware buckets of the "
-        "slides' sizes, the others as in Table 2 of Gibson & Szafron (2011).",
+        f"slides' sizes, the others as in Table 2 of Gibson & Szafron (2011), on {on}. GS1 and GS2 on "
+        f"{' and '.join(on_cores) or 'no machine yet'}.",
         departs=("GS1 and GS2 solve the last rounds at the table, so that they are no tables: they have a table of "
                  "their own, with a small deck (stage champions-phases).",
                  *([] if any(name == GS3 for name, _ in r.points) else

@@ -182,6 +182,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                      levels=[(f"paper, exact: {name}", PAPER[name][2]) for name in (BASE, ALL)],
                      palette=large.COLOURED)  # fmt: skip
     beyond = further(r)
+    later = curves(beyond, "further", f"Limit hold'em: exploitability, trained to a gap of {large.FURTHER_GAP:g}",
+                   (("trained over all boards", (*NAMES, large.CONDITIONAL)),), palette=large.COLOURED)  # fmt: skip
     ends = [replace(sheet, title=f"{sheet.title}, trained to a gap of {large.FURTHER_GAP:g}")
             for sheet in (convergence(beyond, (*NAMES, large.CONDITIONAL)), winnings(beyond, "mbb/h"))]  # fmt: skip
     played = [crosstable_sheet(r, (*NAMES, large.CONDITIONAL), "mbb/h", CLAIMS)] if r.matches else []
@@ -216,7 +218,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         ),
         sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.CONDITIONAL, large.SAMPLED)),
                                          winnings(r, "mbb/h"), *played, *ends, sizes(r), openings(r)) if sheet.rows),
-        pictures=(picture,) if picture.panels else (),
+        pictures=tuple(each for each in (picture, later) if each.panels),
         figures={"unit": "milli-big-blinds per hand", "points": [p for of in r.points.values() for p in of],
                  "exact": list(r.exact.values()), "pairs": list(r.pairs.values()),
                  "further": [*beyond.exact.values(), *beyond.pairs.values(),

@@ -119,12 +119,22 @@ def rows_of(name: str, setting: ThreePlayerSetting) -> RowPlan:
 def trained(name: str, file: str, *setting_fields: Any) -> dict[str, Any]:
     """A strategy of one computation: trained, or loaded if it was trained for long enough. Checkpoints of Base are
     saved."""
-    setting = ThreePlayerSetting(*setting_fields)
+    return train_whole(name, file, ThreePlayerSetting(*setting_fields))
+
+
+def train_whole(
+    name: str, file: str, setting: ThreePlayerSetting, iterations: int | None = None
+) -> dict[str, Any]:  # fmt: skip
+    """The same. iterations: so many instead of the seconds of the setting, from the beginning."""
     path, wanted = setting.path(file), setting.spent(name)
     rows = rows_of(name, setting)
     blueprint, saver = begun(path if setting.keeps else None, rows, -1,
                              lambda: placed_blueprint(setting.machine, rows, setting.seed), game=setting.machine,
                              device=setting.device)  # fmt: skip
+    if iterations is not None:
+        if continued(blueprint, saver, iterations, None, device=setting.device):
+            raise KeyboardInterrupt
+        wanted = blueprint.seconds
     for stage, share in enumerate(STAGES if name == BASE and setting.checkpoints else STAGES[-1:]):
         moved = blueprint.seconds < share * wanted
         if moved and continued(blueprint, saver, None, share * wanted - blueprint.seconds, device=setting.device):
@@ -163,12 +173,20 @@ def base_file(name: str) -> str:
 
 def taught(name: str, number: int, *setting_fields: Any) -> dict[str, Any]:
     """One expert of a strategy: trained, or found trained for long enough."""
-    setting = ThreePlayerSetting(*setting_fields)
+    return train_expert(name, number, ThreePlayerSetting(*setting_fields))
+
+
+def train_expert(
+    name: str, number: int, setting: ThreePlayerSetting, iterations: int | None = None
+) -> dict[str, Any]:  # fmt: skip
+    """The same. iterations: so many instead of the seconds of the setting."""
     base = played(base_file(name), setting)
     of = experts_of(name, setting, base)[number]
     folder = Path(setting.folder) / FILES[name]
-    blueprint = trained_expert(base, of, Solving(keep=folder if setting.keeps else None, seconds=setting.spent(name),
-                                                 seed=setting.seed + number, device=setting.device))  # fmt: skip
+    seconds = setting.spent(name) if iterations is None else None
+    blueprint = trained_expert(base, of, Solving(keep=folder if setting.keeps else None, seconds=seconds,
+                                                 iterations=iterations, seed=setting.seed + number,
+                                                 device=setting.device))  # fmt: skip
     small = folder / f"{of.file}-played.blueprint"
     blueprint.played().save(small, lambda meta: True)
     return {**facts(name, blueprint), "part": of.name, "seats": list(of.seats), "keeps": list(of.keeps),

@@ -6,8 +6,9 @@ page of their results.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from kibitz.papers.gibson2011_three import (
 )
 from kibitz.papers.gibson2011_three_page import COUNT, PAPER, TITLE, ThreePlayerResults
 from kibitz.papers.holdem import arguments, score_in
-from kibitz.papers.ledger import Stage, results_in
+from kibitz.papers.ledger import RESULTS, Stage, entries_of, results_in
 from kibitz.papers.runs import Answers, Run
 from kibitz.poker.blueprints.placed_rows import stitched
 from kibitz.poker.blueprints.rows import PARTS
@@ -80,6 +81,26 @@ def trained(name: str, file: str, *fields: Any) -> dict[str, Any]:
 
 def taught(name: str, number: int, *fields: Any) -> dict[str, Any]:
     return _of_seed(training.taught(name, number, *fields), fields)
+
+
+def trained_as_first(name: str, file: str, iterations: int, *fields: Any) -> dict[str, Any]:
+    """As many iterations as the first seed made, so that other processes on the GPU do not take any away."""
+    return _of_seed(training.train_whole(name, file, ThreePlayerSetting(*fields), iterations), fields)
+
+
+def taught_as_first(name: str, number: int, iterations: int, *fields: Any) -> dict[str, Any]:
+    return _of_seed(training.train_expert(name, number, ThreePlayerSetting(*fields), iterations), fields)
+
+
+@lru_cache(1)
+def made_first(folder: str = RESULTS) -> dict[tuple[str, int], int]:
+    """Iterations that the first seed made in its time, by strategy and number of the computation."""
+    path, made = Path(folder) / f"three-{SEEDS[0]}.json", dict[tuple[str, int], int]()
+    for each in entries_of(path) if path.exists() else ():
+        if each["run"] in (WHOLE, EXPERT):
+            name = each["answer"]["name"]
+            made[name, sum(of == name for of, _ in made)] = int(each["answer"]["iterations"])
+    return made
 
 
 def joined(name: str, *fields: Any) -> dict[str, Any]:
@@ -140,8 +161,8 @@ def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
             some, known = [name for name in group if name in SEATS], (*known, *group)
             tables = [(k, each) for k, each in enumerate(training.TABLES_OF_THREE)
                       if set(each) <= set(known) and set(each) & set(group)]  # fmt: skip
-            runs += [Run(WHOLE, trained, [(*each, *of) for each in whole]),
-                     Run(EXPERT, taught, [(name, k, *of) for name in some for k in range(COUNT[name])]),
+            made = {} if quick or seed == SEEDS[0] else made_first()
+            runs += [*_trainings(whole, [(name, k) for name in some for k in range(COUNT[name])], of, made),
                      Run(JOINED, joined, [(name, *of) for name in some]),
                      Run(TABLE, won, [(tuple(FILES[name] for name in each), k, *of) for k, each in tables]),
                      Run(COPIES, won, [((FILES[one], FILES[BASE], FILES[BASE]), 100 + k, *of)
@@ -171,6 +192,19 @@ def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
          Run(BY_TIME, by_time, [(seconds, 300 + k, *of) for k, seconds in enumerate(each)])),
         lambda run, piece: seconds_of(run, piece, setting),
     )  # fmt: skip
+
+
+def _trainings(
+    whole: Sequence[tuple[str, str]], experts: Sequence[tuple[str, int]], of: tuple[Any, ...],
+    made: Mapping[tuple[str, int], int],
+) -> Iterator[Run]:  # fmt: skip
+    """Of strategies of one computation (and their files), and of experts (and their numbers): as many iterations as
+    the first seed made where that is known, else so many seconds."""
+    first = {each: made.get((each[0], 0)) for each in whole}, {each: made.get(each) for each in experts}
+    for name, known, by_time, as_first in ((WHOLE, first[0], trained, trained_as_first),
+                                           (EXPERT, first[1], taught, taught_as_first)):  # fmt: skip
+        yield Run(name, as_first, [(*each, count, *of) for each, count in known.items() if count is not None])
+        yield Run(name, by_time, [(*each, *of) for each, count in known.items() if count is None])
 
 
 def seconds_of(run: Run, piece: int, setting: ThreePlayerSetting) -> float:
@@ -261,6 +295,7 @@ def page(plan: PaperPlan, r: list[ThreePlayerResults], claims: Sequence[Claim]) 
     first, picture = r[0], course(r)
     bound = 100_000_000 * 9_711_806 / 153_702_026  # decisions of an iteration without pruning, for each infoset of Base
     base = first.strategies[BASE]
+    others = f"Other seeds than {SEEDS[0]} made as many iterations as that one. " if len(r) > 1 else ""
     base_of_new = first.strategies.get(ONTO[NEW], {}).get("infosets", WINNER)
     machines = sorted({each["by"].get("device", "") for of in r for each in of.strategies.values() if "by" in each})
     steps = [each for of in r for some in (of.strategies, of.tables, of.copies) for each in some.values()]
@@ -270,7 +305,7 @@ def page(plan: PaperPlan, r: list[ThreePlayerResults], claims: Sequence[Claim]) 
         about=f"{GAME}, as fixed in docs/plans/large_tables.md: at most {LIMIT:,} infosets for each computation, but "
         f"{base_of_new:,} for the base of the strategy like ACPC-10. Base, Dynamic and the strategy like ACPC-09 were "
         f"trained for {SECONDS:g} seconds each, by external sampling. Experts of a static strategy divide as much "
-        f"among them, and stand on a base that was trained before. On {' and '.join(machines)}; random "
+        f"among them, and stand on a base that was trained before. {others}On {' and '.join(machines)}; random "
         f"initialisations: {len(r)}; {spent / 60:.0f} minutes in all.",
         departs=(
             f"Base had {base['decisions'] / base['infosets']:,.0f} decisions for each infoset, in "

@@ -23,6 +23,7 @@ from kibitz.core import store
 from kibitz.core.errors import ArtefactError
 from kibitz.papers.runs import LARGEST, Run, Shelf, made_by, plain, version_of
 
+RESULTS = "docs/large"  # of sessions so far
 COMMIT = "KIBITZ_COMMIT"  # in the environment: of the sources, where they are without their history
 PACKAGES = ("numpy", "numba", "numba-cuda", "cupy-cuda13x", "cupy-cuda12x")
 

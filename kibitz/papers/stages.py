@@ -28,10 +28,8 @@ from kibitz.papers import (
     holdem_course,
     waugh2009_large,
 )
-from kibitz.papers.ledger import Ledger, Stage, go_through, ledgers_in, origin
+from kibitz.papers.ledger import RESULTS, Ledger, Stage, go_through, ledgers_in, origin
 from kibitz.poker.bucketed.device import Device
-
-RESULTS = "docs/large"  # of sessions so far
 
 
 def all_stages(quick: bool, work: str, device: str) -> dict[str, Stage]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -24,7 +25,9 @@ from kibitz.papers.gibson2011_three import (
     ThreePlayerSetting,
     rows_of,
 )
+from kibitz.papers.holdem import arguments
 
+DOCS = Path(__file__).parents[2] / "docs"
 SMALL = """GAMEDEF
 limit
 numPlayers = 3
@@ -66,6 +69,30 @@ def test_stages_on_a_small_game(tmp_path, monkeypatch):
     assert len(report.figures["seeds"]) == 1 and len(report.figures["seeds"][0]["tables"]) == 35
     assert len(report.figures["seeds"][0]["experts"]) == 32
     assert len(report.pictures) == 1 and report.sheets[-1].title == "Lower bounds on exploitability"
+
+
+def test_other_seeds_make_as_many_iterations_as_the_first(tmp_path, monkeypatch):
+    monkeypatch.chdir(DOCS.parent)
+    large.made_first.cache_clear()
+    every = {stage.name: stage for stage in large.stages(False, "work", "gpu")}
+    first = {(run.name, piece[:2]) for run, piece, _ in every["three-0"].steps() if run.name == large.WHOLE}
+    later = {(run.name, piece[:2]): piece[2] for run, piece, _ in every["three-1"].steps()
+             if run.work in (large.trained_as_first, large.taught_as_first)}  # fmt: skip
+    assert first <= later.keys() and len(later) >= 4 + 4 + 12 + 4
+    known = {(each["run"], each["answer"]["name"], each["answer"].get("part"), str(each["answer"].get("keeps"))):
+             each["answer"]["iterations"] for each in ledger.entries_of(DOCS / "large" / "three-0.json")
+             if "iterations" in each["answer"]}  # fmt: skip
+    assert sorted(later.values()) == sorted(known.values())
+    assert later[large.WHOLE, (BASE, FILES[BASE])] == known[large.WHOLE, BASE, None, "None"]
+    assert later[large.EXPERT, (ALL, 1)] == known[large.EXPERT, ALL, "rf", "[0, 1, 2]"]
+    path = tmp_path / "small.game"
+    path.write_text(SMALL)
+    monkeypatch.setattr(large, "TINY", f"poker(file={path})")
+    monkeypatch.setattr(large, "TINY_LIMIT", 60_000)
+    of = arguments(large.setting_of(True, str(tmp_path), "cpu", 1))
+    whole = large.trained_as_first(BASE, FILES[BASE], 60, *of)
+    assert (whole["iterations"], whole["seed"]) == (60, 1)
+    assert large.taught_as_first(ALL, 0, 40, *of)["iterations"] == 40
 
 
 def entry(run, **answer):
