@@ -83,7 +83,8 @@ def _row(page: Data, paper: Data, claim: Claim) -> tuple[str, ...]:
     opening = opening_of(page)
     text = f"{opening.game}: {claim.text}" if opening.game else claim.text
     n = "exact" if claim.unit == FACT else "1" if claim.unit == RUN else str(claim.n)
-    source = claim.source if claim.source[:1].isupper() and "20" in claim.source else f"{_short(paper)}, {claim.source}"
+    whole = claim.source[:1].isupper() and ("20" in claim.source or "slides" in claim.source)  # names its paper itself
+    source = claim.source if whole else f"{_short(paper)}, {claim.source}"
     cells = (text, claim.measured_text, claim.verdict, n, opening.why(claim), f"`{command(page, paper)}`")
     return (f"[{source}](../{page['page']})", *cells)
 

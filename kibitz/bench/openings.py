@@ -148,9 +148,9 @@ OPENINGS: dict[str, Opening] = STITCHING | {
     "champions": Opening(
         "Champions of limit hold'em in one table",
         (1, 0, 0),
-        "Strategies after the recipes of several papers are measured side by side. Those that are a table are measured "
-        "exactly in the whole game. GS1 and GS2 solve endgames while they play, so they play matches with a small "
-        "deck: GS2 beats GS1, as in Sandholm's slides. GS3 is not solved yet.",
+        "Strategies after the recipes of several papers are measured side by side, all but GS3, which is not solved "
+        "yet. GS1 and GS2 solve endgames while they play, so they play matches with a small deck: GS2 beats GS1, as in "
+        "Sandholm's slides.",
         "limit hold'em, 12 cards",
         (
             Reason(r"^GS2 beats GS1", HOLDS,

@@ -169,8 +169,7 @@ STITCHING: dict[str, Opening] = {
                    "Static S=N is the least exploitable of those of one size"),
             Reason(r"^Static\.S=N, conditional, is the least", UNDECIDED,
                    "S={i} is less exploitable, but still changed.",
-                   "One seed, exact.",
-                   "Static S=N, conditional, is the least exploitable of those of one size"),
+                   "One seed, exact."),
             Reason(r"^the finest strategy is the least", UNDECIDED,
                    "It has the lowest figure, but the difference to S={i}, the next, is within the margin: both "
                    "still rose.",

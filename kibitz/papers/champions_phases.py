@@ -106,7 +106,8 @@ def stages(quick: bool, game: str = TINY) -> Iterator[Stage]:
 def claims(r: CourseResults) -> Iterator[Claim]:
     for each in r.others.get(MET, []):
         if (each["one"], each["other"]) == (GS2, GS1):
-            yield measured(f"{GS2} beats {GS1}, with a deck of 12 cards", SLIDES, (each["mean"], each["error"]))
+            yield measured(f"{GS2} beats {GS1}, with a deck of 12 cards", f"Sandholm, {SLIDES}",
+                           (each["mean"], each["error"]))  # fmt: skip
 
 
 def sheets(r: CourseResults) -> Iterator[Sheet]:
