@@ -148,18 +148,20 @@ OPENINGS: dict[str, Opening] = STITCHING | {
     "champions": Opening(
         "Champions of limit hold'em in one table",
         (1, 0, 0),
-        "Strategies after the recipes of several papers are measured side by side, all but GS3, which is not solved "
-        "yet. GS1 and GS2 solve endgames while they play, so they play matches with a small deck: GS2 beats GS1, as in "
-        "Sandholm's slides.",
+        "So far this page has the exact exploitability of the strategies of one paper, and matches of GS1 and GS2 "
+        "with a deck of 12 cards, where GS2 beats GS1, as in Sandholm's slides. GS3 is not solved yet, and most pairs "
+        "of the whole game were not played.",
         "limit hold'em, 12 cards",
         (
             Reason(r"^GS2 beats GS1", HOLDS,
-                   "Likely: behind its first phase GS2 uses what hands win in an equilibrium, and GS1 rolls them out "
-                   "as if nobody bet any more.",
-                   "One run, with a deck of 12 cards; both have about as many buckets.",
+                   "Not explained: GS2 has another kind of buckets, a longer first phase, and behind it values of an "
+                   "equilibrium, where GS1 rolls hands out as if nobody bet any more.",
+                   "One run, with a deck of 12 cards; thousandths of a big blind per hand.",
                    "GS2 beats GS1"),
         ),
-        "",
+        "With 12 cards percentile(4), which has fewer buckets and solves all rounds at once, beats GS1 too, and loses "
+        "to GS2 by little more than the interval of their match. Most exploitabilities in the whole game differ by "
+        "less than the margins that [another page](stitching_large.md) explains.",
         "Words: GS1, GS2 and GS3 are programs of Sandholm's group. GS1 has GameShrink classes of hands, GS2 clusters "
         "by expected strength, GS3 clusters by how strength may develop. GS1 and GS2 solve the first rounds beforehand "
         "(phase I) and the rest at the table, with all hands. *Base*, *Dynamic*, *S={i}*, *S=N* and *Finest* are "

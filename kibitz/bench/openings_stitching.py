@@ -28,7 +28,8 @@ STITCHED = (
     "buckets, and takes the place of Base there. Parts are named by how the betting begins: in *r* the first player "
     "raises, in *cr* it calls and the other raises. While an expert is solved, *S=N* freezes both players to Base "
     "outside of the part, and *S={i}* only the player whom the expert plays for; *Dynamic* solves an expert and the "
-    "rest of the game together. *Conditional*: the gap of an expert is counted per hand that enters its part. The "
+    "rest of the game together. *Finest* is one strategy for the whole game with as many buckets as fit. "
+    "*Conditional*: the gap of an expert is counted per hand that enters its part. The "
     "*gap* is NashConv in the abstract game, the sum of what both players could gain. *Exploitability* is the mean of "
     "what best responses win against the strategy in the unabstracted game. Seat 1 acts first before the flop. "
     "Figures of hold'em are in thousandths of a big blind per hand (mbb/h). More is in the [glossary](glossary.md)."
@@ -134,11 +135,11 @@ STITCHING: dict[str, Opening] = {
     ),
     "stitching_large": Opening(
         "Strategy stitching in two-player limit hold'em, over all boards",
-        (3, 2, 7),
+        (2, 2, 8),
         "The exploitabilities of Table 2 of Gibson & Szafron (2011) are recomputed for two players, with every "
         "strategy solved over all boards: Base, Dynamic and S={i} come near the paper's figures, but S=N, below all "
-        "three in the paper, is the most exploitable here, after longer training too. The rule that ended the training "
-        "of its experts explains most of its excess over Base; where that is mended, the two differ by less than the "
+        "three in the paper, is the most exploitable here, and still above Base after longer training. Most of its "
+        "excess over Base is because its cr-expert stopped too early; with a better rule S=N and Base are within the "
         "margin.",
         "limit hold'em, all boards",
         (
@@ -155,8 +156,7 @@ STITCHING: dict[str, Opening] = {
                    "Static S=N is less exploitable than Base"),
             Reason(r"^Static\.S=N, conditional, is less", UNDECIDED,
                    "The difference is within the margin. Most of the excess of S=N is gone.",
-                   "Exact in seed 0. The sample of flops has the other sign in seed 0, so it cannot decide seeds 1 "
-                   "and 2.",
+                   "Exact in seed 0; every 16th flop in seeds 1 and 2.",
                    "Static S=N, conditional, is less exploitable than Base"),
             Reason(r"^Dynamic is less", UNDECIDED,
                    "The difference is within the margin: Dynamic, and Base too, still became more exploitable with "
@@ -176,9 +176,9 @@ STITCHING: dict[str, Opening] = {
                    "One seed, exact; the paper's finest strategy is five times as large.",
                    "The finest strategy is the least exploitable"),
             Reason(r"^trained to a gap of 0\.1, Static\.S=N is less", FAILS,
-                   "Base and S=N became more exploitable with the longer training, by less than S=N is above Base. "
-                   "Its cr-expert stopped early again, for the same reason.",
-                   "One seed; every 16th flop.",
+                   "In the last doubling both rose, together by less than S=N is above Base. S=N is nearer to Base "
+                   "than at a gap of 1. Its cr-expert stopped early again, for the same reason.",
+                   "One seed; every 16th flop. Base ended at its limit of iterations.",
                    "Static S=N is less exploitable than Base, both trained to a gap of 0.1"),
             Reason(r"^trained to a gap of 0\.1, Static\.S=N, conditional, is less", UNDECIDED,
                    "The difference is within the margin.",
@@ -191,8 +191,7 @@ STITCHING: dict[str, Opening] = {
         ),
         "Exploitability rises in the later training, so a figure says little without its number of iterations. That "
         "Base, Dynamic and S={i} are near the paper's figures may be chance, because all three still rose where "
-        "their training ended. *Of one size* are the strategies with at most 24 million infosets in each "
-        "computation: all but Finest.",
+        "their training ended. *Of one size*: at most 24 million infosets in each computation, so all but Finest.",
         STITCHED,
     ),
     "stitching_small": Opening(

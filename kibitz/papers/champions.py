@@ -4,6 +4,7 @@ exploitability and winnings from each other. Stages of docs/plans/large_tables.m
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kibitz.core.errors import ArtefactError
@@ -124,18 +125,21 @@ def table(r: CourseResults) -> Sheet:
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     on_cores = sorted({each["by"].get("device", "") for each in r.others.get(phases.PHASED, [])})
+    first = {key: points for key, points in r.points.items() if key[1] == 0}
     on = " and ".join(device for device in r.made_on if device not in on_cores)
     return Page(
         starts=1,
         about=f"Strategies of {large.GAME} after the recipes of the papers: {GS3} with potential-aware buckets of the "
         f"slides' sizes, the others as in Table 2 of Gibson & Szafron (2011), on {on}. GS1 and GS2 on "
         f"{' and '.join(on_cores) or 'no machine yet'}.",
-        departs=("GS1 and GS2 solve the last rounds at the table, so that they are no tables: they have a table of "
-                 "their own, with a small deck (stage champions-phases).",
+        departs=("GS1 and GS2 solve the last rounds during play, so no complete strategy is stored: they are compared "
+                 "apart, with a small deck (stage champions-phases). The exploitability of what they play with solved "
+                 "endgames is not computed. GS2 of the slides began its endgames in the third round, here in the "
+                 "fourth.",
                  *([] if any(name == GS3 for name, _ in r.points) else
                    [f"{GS3} is not solved yet: its row is missing (stage champions-0)."])),
         limits="Limits",
-        sheets=(table(r), convergence(r, NAMES), *phases.sheets(r)), pictures=(),
+        sheets=(table(r), convergence(replace(r, points=first), NAMES), *phases.sheets(r)), pictures=(),
         figures={"unit": "thousandths of a small bet per hand",
                  "exact": [each for key, each in r.exact.items() if key[1] == 0],
                  "pairs": [each for of in (r.pairs, r.matches) for key, each in of.items()

@@ -110,6 +110,11 @@ def claims(r: CourseResults) -> Iterator[Claim]:
                            (each["mean"], each["error"]))  # fmt: skip
 
 
+def shown(name: str) -> str:
+    """Base of the whole game is another strategy."""
+    return RECIPES[BASE].buckets if name == BASE else name
+
+
 def sheets(r: CourseResults) -> Iterator[Sheet]:
     points, pairs = r.others.get(PHASED, []), r.others.get(MET, [])
     if not points:
@@ -123,14 +128,14 @@ def sheets(r: CourseResults) -> Iterator[Sheet]:
             figures = (mine["mean"], mine["error"]) if mine else (-theirs["mean"], theirs["error"]) if theirs else None
             cells.append(f"{figures[0]:.1f} ± {figures[1]:.1f}" if figures else "")
         phase = f"rounds 1 to {each['rounds']}, {'roll-outs' if each['leaves'] == ROLLOUT else 'learned values'}"
-        rows.append((each["name"], ", ".join(f"{n:,}" for n in each["counts"]),
+        rows.append((shown(each["name"]), ", ".join(f"{n:,}" for n in each["counts"]),
                      phase if each["rounds"] else "all rounds at once", f"{each['exploitability']:.1f}",
                      *cells))  # fmt: skip
     deals = f"{pairs[0]['deals']:,} duplicate deals each" if pairs else "no matches yet"
     yield Sheet(
         "GS1 and GS2: winnings of the row against the column", ("strategy", "buckets by round", "phase I",
-        "exploitability without endgames", *NAMES), rows,
+        "exploitability without endgames", *map(shown, NAMES)), rows,
         f"{points[0]['game']}. Thousandths of a big blind per hand: {deals}, with 95% intervals. After phase I "
-        f"endgames are solved at the table with all hands, {AT_TABLE} iterations; exploitability is exact, and of what "
-        "is played if they are not.",
+        f"endgames are solved during play with all hands, {AT_TABLE} iterations. Exploitability is exact; it is that "
+        "of the strategies without endgame solving.",
     )  # fmt: skip

@@ -287,9 +287,10 @@ def convergence(r: CourseResults, names: Iterable[str]) -> Sheet:
         "Convergence",
         ("strategy", "iterations", "abstract gap", *figures, "its change over the last doubling",
          "change of the value", "gap below 1, or flat", "seconds of training"), rows,
-        "Gap below 1, or flat: converged by the plan's rule (docs/plans/large_tables.md): the gap is below 1; where "
-        f"there is none, and on sampled boards, exploitability changed by less than {FLAT:g} and the value by less "
-        f"than {FLAT_VALUE:g}. Exploitability can still change much where the gap is below 1: see its column. Abstract "
+        "Gap below 1, or flat: converged by the plan's rule (docs/plans/large_tables.md). Yes: the gap is below 1. "
+        "Without a gap, or if solved on sampled boards: in the last doubling exploitability changed by less than "
+        f"{FLAT:g} and the value by less than {FLAT_VALUE:g}. "
+        "Exploitability can still change much where the gap is below 1: see its column. Abstract "
         "gap: NashConv in the abstract game, where it can be computed; of experts the largest. Iterations: of each "
         f"computation, in the order of the experts. Changes: from half of the iterations to all, {r.where}. Where "
         "nothing was measured at half, the figure there is interpolated between the measurements before and after; "

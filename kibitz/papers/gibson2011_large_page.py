@@ -81,7 +81,8 @@ def claims(r: CourseResults) -> Iterator[Claim]:
         mine = [r.exploitability(BASE, seed) for seed in seeds]
         theirs = PAPER[BASE][2]
         yield Claim(f"the exploitability of {BASE} is the paper's within {NEAR:g} mbb/h", OURS,
-                    [Comparison(abs(each - theirs), "<", NEAR) for each in mine], unit=START,
+                    [Comparison(abs(each - theirs), "<", NEAR, r.margin(BASE, seed=seed))
+                     for seed, each in zip(seeds, mine, strict=True)], unit=START,
                     detail=f"{', '.join(f'{each:.2f}' for each in mine)} against {theirs:.2f}")  # fmt: skip
 
 
@@ -132,8 +133,8 @@ def _sampled(r: CourseResults, name: str) -> str:
 def sizes(r: CourseResults) -> Sheet:
     counted = sizes_of(large.GAME, *large.LIMITS).infosets
     planned = {name: f"{counted[name]:,}" for name in NAMES if name != EACH}
-    return sizes_sheet(r, NAMES, "As planned: as counted before buckets are made; equal hands make fewer. S={i} was "
-                       "planned with other parts.", planned)  # fmt: skip
+    return sizes_sheet(r, NAMES, "As planned: counted beforehand; hands of equal strength leave some buckets empty. "
+                       "S={i} was planned with other parts.", planned)  # fmt: skip
 
 
 def openings(r: CourseResults, names: Sequence[str] = NAMES) -> Sheet:
@@ -205,13 +206,16 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             f"{large.EACH_LOOKS[-1]} iterations. Dynamic and the experts of S=N have at most {large.PART_LOOKS[-1]}.",
             *([f"Strategies \"trained to a gap of {large.FURTHER_GAP:g}\" have at most {large.FURTHER_LOOKS[-1]:,} "
                f"iterations, S={{i}} and Finest {large.FURTHER_FINE[-1]}. Dynamic and S={{i}} have no gap, so they "
-               "have all of these."] if beyond.points else []),
+               "run to the limit."] if beyond.points else []),
+            "Experts are trained on the Base that was trained to the end, so the first points of their curves are not "
+            "as far from the end as those of Base.",
             "An exploitability is compared with a margin: what both strategies changed in the last doubling of their "
-            "training. If a strategy was measured once in a seed, its change in another seed counts; if it was never "
-            f"measured twice, as {large.CONDITIONAL}, it is taken as {FLAT:g}, though others changed more.",
-            "On sampled flops the margin has one more term, the sampling error: how far the same difference is off in "
-            "seed 0, where it is also known exactly; if it is not, the largest such error of any two strategies. With "
-            "a gap of 0.1 it is that of the same strategies with a gap of 1, until their exact figures are known.",
+            "training. Where a seed has one measurement only, the change in another seed is used; if there is none, as "
+            f"with {large.CONDITIONAL}, {FLAT:g}, though others changed more.",
+            "On sampled flops the sampling error is added: by how much the difference of the same two strategies on "
+            "sampled flops is off in seed 0, where it is also known exactly. If that is unknown, the largest such "
+            "error of any two strategies. With a gap of 0.1 it is that of the same strategies with a gap of 1, until "
+            "their exact figures are known.",
             f"A claim holds if it is true in at least {MOST:.0%} of its seeds, and fails if it is false in as many.",
             *([] if r.matches else ["Claims about earnings, the mean over all opponents, are left out: no matches were "
                                     "played. Exact winnings from Base are known for some."]),
