@@ -95,12 +95,12 @@ def taught_as_first(name: str, number: int, iterations: int, *fields: Any) -> di
 @lru_cache(1)
 def made_first(folder: str = RESULTS) -> dict[tuple[str, int], int]:
     """Iterations that the first seed made in its time, by strategy and number of the computation."""
-    path, made = Path(folder) / f"three-{SEEDS[0]}.json", dict[tuple[str, int], int]()
+    path, iterations = Path(folder) / f"three-{SEEDS[0]}.json", dict[tuple[str, int], int]()
     for each in entries_of(path) if path.exists() else ():
         if each["run"] in (WHOLE, EXPERT):
             name = each["answer"]["name"]
-            made[name, sum(of == name for of, _ in made)] = int(each["answer"]["iterations"])
-    return made
+            iterations[name, sum(of == name for of, _ in iterations)] = int(each["answer"]["iterations"])
+    return iterations
 
 
 def joined(name: str, *fields: Any) -> dict[str, Any]:
@@ -161,8 +161,8 @@ def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
             some, known = [name for name in group if name in SEATS], (*known, *group)
             tables = [(k, each) for k, each in enumerate(training.TABLES_OF_THREE)
                       if set(each) <= set(known) and set(each) & set(group)]  # fmt: skip
-            made = {} if quick or seed == SEEDS[0] else made_first()
-            runs += [*_trainings(whole, [(name, k) for name in some for k in range(COUNT[name])], of, made),
+            goals = {} if quick or seed == SEEDS[0] else made_first()
+            runs += [*_trainings(whole, [(name, k) for name in some for k in range(COUNT[name])], of, goals),
                      Run(JOINED, joined, [(name, *of) for name in some]),
                      Run(TABLE, won, [(tuple(FILES[name] for name in each), k, *of) for k, each in tables]),
                      Run(COPIES, won, [((FILES[one], FILES[BASE], FILES[BASE]), 100 + k, *of)
@@ -196,11 +196,11 @@ def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
 
 def _trainings(
     whole: Sequence[tuple[str, str]], experts: Sequence[tuple[str, int]], of: tuple[Any, ...],
-    made: Mapping[tuple[str, int], int],
+    iterations: Mapping[tuple[str, int], int],
 ) -> Iterator[Run]:  # fmt: skip
     """Of strategies of one computation (and their files), and of experts (and their numbers): as many iterations as
     the first seed made where that is known, else so many seconds."""
-    first = {each: made.get((each[0], 0)) for each in whole}, {each: made.get(each) for each in experts}
+    first = {each: iterations.get((each[0], 0)) for each in whole}, {each: iterations.get(each) for each in experts}
     for name, known, by_time, as_first in ((WHOLE, first[0], trained, trained_as_first),
                                            (EXPERT, first[1], taught, taught_as_first)):  # fmt: skip
         yield Run(name, as_first, [(*each, count, *of) for each, count in known.items() if count is not None])

@@ -27,6 +27,7 @@ from kibitz.papers import (
     gibson2011_three_large,
     holdem_course,
     waugh2009_large,
+    waugh2009_small,
 )
 from kibitz.papers.ledger import RESULTS, Ledger, Stage, go_through, ledgers_in, origin
 from kibitz.poker.bucketed.device import Device
@@ -38,6 +39,7 @@ def all_stages(quick: bool, work: str, device: str) -> dict[str, Stage]:
              *gibson2011_small.stages(quick, work, device),
              *gibson2011_three_large.stages(quick, work, device),
              *waugh2009_large.stages(waugh2009_large.setting_of(quick, work, device)),
+             *waugh2009_small.stages(quick, work, device),
              *champions.stages(champions.setting_of(quick, work, device)), *champions_phases.stages(quick),
              *auto_stitching_holdem.stages(gibson2011_large.setting_of(quick, work, device)),
              *auto_stitching_three.stages(quick, work, device)]  # fmt: skip

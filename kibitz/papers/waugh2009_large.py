@@ -54,12 +54,14 @@ from kibitz.report.figures import Heat, Sheet
 
 PAPER = "waugh2009"
 GAME, TINY = "poker(file=holdem.limit.2p)", "poker(file=holdem.limit.2p, ranks=4, suits=3)"
+SMALL, SMALL_LIMITS = "poker(file=holdem.limit.2p, ranks=4)", (60_000, 151_800, 150_000, 100_000)  # for CPUs
 # Infosets of the base, of the largest and each graft, and of percentile(14) and percentile(12).
 LIMITS, TINY_LIMITS = (2_000_000, 5_060_000, 219_561_272, 118_671_936), (30_000, 75_900, 100_000, 60_000)
 SEEDS = (0, 1, 2)
 CLAIMS = 6  # of the paper about this table, which are judged together
 SINGLE = (BASE, SMALLER, LARGEST)  # with imperfect recall
 POINTS, LOOKS = (17, 18), {FOURTEEN: (75, 300), TWELVE: (100, 400)}  # powers of two of boards; iterations
+SMALL_POINTS, SMALL_LOOKS = (10, 12, 14, 15, 16), (200, 400, 800, 1600)
 TINY_POINTS, TINY_LOOKS = (3, 4), (5, 10)
 TOGETHER = {"": (BASE, GRAFTED), "-single": (SMALLER, LARGEST), "-recall": (TWELVE, FOURTEEN)}  # trained side by side
 TIMES = {FOURTEEN: 6, TWELVE: 3}  # an iteration, by one of percentile(8)
@@ -73,10 +75,9 @@ def setting_of(quick: bool, folder: str, device: str) -> CourseSetting:
 
 def points(setting: CourseSetting, name: str) -> tuple[int, ...]:
     """Iterations of each computation at which a strategy is measured."""
-    tiny = setting.game != GAME
     if name in LOOKS:
-        return TINY_LOOKS if tiny else LOOKS[name]
-    return tuple(1 << power for power in (TINY_POINTS if tiny else POINTS))
+        return {GAME: LOOKS[name], SMALL: SMALL_LOOKS}.get(setting.game, TINY_LOOKS)
+    return tuple(1 << power for power in {GAME: POINTS, SMALL: SMALL_POINTS}.get(setting.game, TINY_POINTS))
 
 
 def recipe_of(name: str, setting: CourseSetting) -> CourseRecipe:
