@@ -20,6 +20,7 @@ from typing import Any
 
 from kibitz.core.gpu import cupy_module
 from kibitz.core.resources import cores
+from kibitz.core.store import said_at
 from kibitz.forms.profile import Profile
 from kibitz.papers.holdem import arguments, form_within, score_in, unit_of
 from kibitz.papers.runs import Run
@@ -225,6 +226,15 @@ class HoldemCourse:
     def _place(self, steps: int) -> Path:
         return self.folder.with_name(f"{self.folder.name}-{steps}.profile")
 
+    def kept_training(self, steps: int) -> dict[str, Any]:
+        """Figures of the training of the strategy that is kept, which is trained now if it is not; its probabilities
+        are not read, because that takes long."""
+        if self.kept(steps) is None:
+            self.keep(steps)
+        said = said_at(self._place(steps))
+        assert said is not None
+        return dict(said[1]["training"])
+
     def played(self, steps: int) -> Profile:
         """The strategy as it was kept, by this process or by another; else it is trained now."""
         kept = self.kept(steps)
@@ -324,9 +334,7 @@ def forget_courses(but: tuple[str, int] | None = None) -> None:
 def train(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
     """Go on to so many iterations of each computation and keep the strategy, or find it kept; nothing is measured."""
     of = course(name, seed, CourseSetting(*fields))
-    if of.kept(steps) is None:
-        of.keep(steps)
-    return {"name": of.name, "seed": of.seed, "steps": steps, **of.figures(of.played(steps))}
+    return {"name": of.name, "seed": of.seed, "steps": steps, **of.kept_training(steps)}
 
 
 def sweep_of(profile: Profile, setting: CourseSetting, every: int = 1) -> Sweep:
