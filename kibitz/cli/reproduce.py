@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from kibitz.papers.claims import Claim
     from kibitz.report.figures import Sheet
 
-BY_STAGES = (*(("gibson2011", table) for table in ("2", "why", "champions", "small")), ("waugh2009", "3"))
+BY_STAGES = (
+    *(("gibson2011", table) for table in ("2", "why", "champions", "small")),
+    *(("waugh2009", table) for table in ("3", "small")),
+)
 STAGED_PARTS = ("holdem-two", "holdem-three")  # whose pages can be made from results of stages
 EXPERIMENTS = "gameshrink, rhode-island, gs2, gs3, egt, abstraction, phases, tournaments"
 PART_HELP = (
@@ -120,7 +123,7 @@ def reproduce(
         raise SpecError("--seconds and --device are for a stage: give --stage too")
     if results is not None and (name, table) not in BY_STAGES and part not in STAGED_PARTS:
         raise SpecError("--results is for limit hold'em: give gibson2011 --table 2, why, champions or small; waugh2009 "
-                        "--table 3; or auto-stitching --experiment holdem-two or holdem-three")  # fmt: skip
+                        "--table 3 or small; or auto-stitching --experiment holdem-two or holdem-three")  # fmt: skip
     if results is not None and (seeds is not None or seed or jobs is not None):
         raise SpecError("--results has the seeds that were run: leave --seeds, --seed and --jobs out")
     three = players == 3

@@ -75,15 +75,8 @@ class CourseResults:
         return None
 
     def own_change(self, name: str, seed: int, what: str = "exploitability") -> float | None:
-        """The same of this seed, below 0 where it fell: from half of the iterations that were made to all. Between
-        looks it is interpolated, linearly in the logarithm of the iterations; before the first nothing is known."""
-        figures = {trained(point): float(point[what]) for point in self.points.get((name, seed), [])}
-        if len(figures) < 2:
-            return None
-        looks = sorted(figures)
-        half = max(looks[0], looks[-1] / 2)
-        before = float(np.interp(math.log2(half), np.log2(looks), [figures[each] for each in looks]))
-        return figures[looks[-1]] - before
+        """The same of this seed, below 0 where it fell."""
+        return over_last_doubling({trained(point): float(point[what]) for point in self.points.get((name, seed), [])})
 
     def won(self, one: str, other: str) -> list[Winnings]:
         """What one strategy wins from another, by seed: exactly where that is known, else by match."""
@@ -146,6 +139,17 @@ class CourseResults:
             mine, theirs = self.sampled(one, seed), self.sampled(other, seed)
             if mine is not None and theirs is not None:
                 yield seed, mine, theirs, self.margin(one, other, seed=seed) + max(off)
+
+
+def over_last_doubling(figures: Mapping[int, float]) -> float | None:
+    """What a figure changed from half of the iterations that were made to all; figures: by iterations. Between looks it
+    is interpolated, linearly in the logarithm of the iterations; before the first nothing is known."""
+    if len(figures) < 2:
+        return None
+    looks = sorted(figures)
+    half = max(looks[0], looks[-1] / 2)
+    before = float(np.interp(math.log2(half), np.log2(looks), [figures[each] for each in looks]))
+    return figures[looks[-1]] - before
 
 
 def trained(point: dict[str, Any]) -> int:

@@ -271,5 +271,6 @@ def _spreads(r: GraftResults, *figures: str) -> dict[str, Any]:
 
 EXPERIMENT = Experiment(
     "waugh2009", TITLE, PaperPlan(), QUICK, runs, gather, claims, page, tables=("1", "2"),
-    alone={"3": "waugh2009_holdem", "3 by stages": "waugh2009_large"},
+    alone={"3": "waugh2009_holdem", "3 by stages": "waugh2009_large", "small": "waugh2009_small",
+           "small by stages": "waugh2009_small"},
 )  # fmt: skip
