@@ -39,7 +39,7 @@ UNTIL_HELP = "Two players: the NashConv, in chips, to solve every game to. Defau
 EXACT_HELP = "Limit hold'em over all boards: exploitability takes a night a strategy, earnings an hour on a GPU."
 SAMPLED_HELP = "gibson2011, two players: iterations of chance-sampled CFR for every game. Default: 100,000,000."
 QUICK_HELP = "Three random initialisations and rough solutions, in about a minute; limit hold'em with 16 cards."
-TABLE_HELP = "Only this table. Limit hold'em (gibson2011 2, waugh2009 3) is computed only if it is named."
+TABLE_HELP = "Only this table. Limit hold'em (gibson2011 2, waugh2009 3; both: small) is computed only if it is named."
 
 STAGE_HELP = "Run a stage of limit hold'em at the papers' sizes, as in docs/plans/large_tables.md; `list` lists them."
 RESULTS_HELP = "Make the page of limit hold'em from results of stages in a folder. Default of --stage: OUT/results."
@@ -89,8 +89,8 @@ def reproduce(
     hour or two for Rhode Island hold'em. waugh2009 takes a few minutes; le2021, about Toepen, up to twenty; gibson2011
     half an hour, most of it for the paper's own method (--sampled); sandholm up to half an hour an experiment.
     Limit hold'em (gibson2011 --table 2, waugh2009 --table 3) takes hours; with three players, as long as --hours
-    says. gibson2011 --table small has a deck of 20 cards, and every figure is exact: some hours of a core for each
-    seed. After Ctrl-C the same command continues.
+    says. With --table small every figure is exact: gibson2011 has a deck of 20 cards and takes some hours of a core
+    for each seed, waugh2009 has 16 and takes one. After Ctrl-C the same command continues.
 
     \b
     Examples:
@@ -101,6 +101,7 @@ def reproduce(
       kibitz reproduce gibson2011 --stage list
       kibitz reproduce waugh2009 --table 2 --seeds 24
       kibitz reproduce waugh2009 --table 3 --quick
+      kibitz reproduce waugh2009 --table small --seeds 2
       kibitz reproduce all --out runs/papers --markdown docs/stitching.md
       kibitz reproduce le2021 --markdown docs/toepen.md
       kibitz reproduce sandholm --experiment gameshrink
