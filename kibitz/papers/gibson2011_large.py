@@ -52,6 +52,7 @@ SAMPLED = "Base.pcs"  # the control: Base on sampled boards
 CONDITIONAL = f"{ALL}, conditional"  # gaps are per hand that comes to a part
 COLOURED = (*NAMES, CONDITIONAL)  # in the order of colours, on all pictures
 POINTS, SMALL_POINTS = (13, 15, 17, 18, 19), (12, 14, 16)  # boards of each computation, as powers of two
+SMALL_OF_PAPER = (12, 14, 16, 17)  # the same, by the paper's own algorithm
 # Iterations in the bucket form: of the base, the finest strategy, and parts with their own buckets.
 LOOKS, FINEST_LOOKS, PART_LOOKS, EACH_LOOKS = (50, 400, 1600), (100, 400, 800), (50, 200, 800), (50, 200, 400)
 SMALL_LOOKS = 200, 400, 800, 1600
@@ -98,7 +99,8 @@ def points(setting: CourseSetting, name: str) -> tuple[int, ...]:
     if setting.game == GAME and setting.gap == FURTHER_GAP:
         return FURTHER_FINE if name in (EACH, FINEST) else FURTHER_LOOKS
     if _sampled(name):
-        return tuple(1 << power for power in {GAME: POINTS, SMALL: SMALL_POINTS}.get(setting.game, TINY_POINTS))
+        few = SMALL_OF_PAPER if name in (BASE_SAMPLED, ALL_SAMPLED) else SMALL_POINTS
+        return tuple(1 << power for power in {GAME: POINTS, SMALL: few}.get(setting.game, TINY_POINTS))
     if setting.game == SMALL:
         return SMALL_WHY if name in (*SOLVERS, *LASTS) else SMALL_LOOKS
     looks = {BASE: LOOKS, FINEST: FINEST_LOOKS, EACH: EACH_LOOKS} | dict.fromkeys((*SOLVERS, *LASTS), WHY_LOOKS)

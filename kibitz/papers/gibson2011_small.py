@@ -32,16 +32,18 @@ from kibitz.report.figures import Sheet, Spread
 
 TITLE = "Stitching in two-player limit hold'em with a deck of 20 cards"
 STRATEGIES, WAYS = "small: strategies, to the end", "small: ways to Base"  # names of runs
+OF_PAPER = "small: the paper's algorithm"
 GAP, FIRST_GAP = large.FURTHER_GAP, 1.0  # NashConv in the abstract game, mbb/h, at which a computation stops
 FIRST_LIMIT = 400  # iterations, in the first plan
 # Runs by earlier plans, by where training ended: results that are kept.
 SECOND, FIRST = "small: strategies, further", "small: strategies"
 EARLIER = {f"at a gap of {FIRST_GAP:g}, as planned second": SECOND,
            f"after {FIRST_LIMIT} iterations, as first planned": FIRST}  # fmt: skip
-SEEDS = range(6)
+SEEDS, SAMPLED_SEEDS = range(6), range(3)
 # In the order of the stages: the paper's own come first.
 MAIN = (BASE, ALL, DYNAMIC, EACH, FINEST, large.CONDITIONAL, *large.ALONE, *large.FINER)
-OTHERS = (*large.SOLVERS, *large.LASTS, large.SAMPLED)
+BY_PAPER = (large.BASE_SAMPLED, large.ALL_SAMPLED)
+OTHERS = tuple(name for name in (*large.SOLVERS, *large.LASTS, large.SAMPLED) if name not in BY_PAPER)
 QUICK = (BASE, ALL, large.CONDITIONAL)
 
 
@@ -51,28 +53,33 @@ def setting_of(quick: bool, folder: str, device: str = "cpu") -> CourseSetting:
 
 
 def strategy(name: str, seed: int, *fields: Any) -> dict[str, Any]:
-    """A strategy of a seed along its training, and what it wins from Base."""
+    """A strategy of a seed along its training, and what it wins from Base, or from Base by the same algorithm."""
     setting = CourseSetting(*fields)
     looks, pairs = large.points(setting, name), []
     points = [point(name, seed, steps, *fields) for steps in looks]
-    if name != BASE and name not in OTHERS:
-        pairs.append(pair(name, BASE, seed, (looks[-1], large.points(setting, BASE)[-1]), *fields))
-    forget_courses(but=(BASE, seed))  # the next one stands on it
+    base = large.BASE_SAMPLED if name in BY_PAPER else BASE
+    if name != base and name not in OTHERS:
+        pairs.append(pair(name, base, seed, (looks[-1], large.points(setting, base)[-1]), *fields))
+    forget_courses(but=(base, seed))  # the next one stands on it
     return {"points": points, "pairs": pairs}
 
 
-def _runs(setting: CourseSetting, seeds: Sequence[int], ways: Sequence[int]) -> list[Run]:
-    """ways: seeds of other ways to Base."""
+def _runs(
+    setting: CourseSetting, seeds: Sequence[int], ways: Sequence[int], sampled: Sequence[int] = ()
+) -> list[Run]:  # fmt: skip
+    """ways: seeds of other ways to Base; sampled: of strategies by the paper's own algorithm."""
     of, first = arguments(setting), arguments(replace(setting, gap=FIRST_GAP))
     main, others = (QUICK, OTHERS[:1]) if setting.game == large.TINY else (MAIN, OTHERS)
     return [Run(STRATEGIES, strategy, [(name, seed, *of) for name in main for seed in seeds], "cores"),
-            Run(WAYS, strategy, [(name, seed, *first) for name in others for seed in ways], "cores")]  # fmt: skip
+            Run(WAYS, strategy, [(name, seed, *first) for name in others for seed in ways], "cores"),
+            Run(OF_PAPER, strategy, [(name, seed, *of) for seed in sampled for name in BY_PAPER], "cores")]  # fmt: skip
 
 
 def runs(plan: PaperPlan) -> list[Run]:
     if plan.results:
         return []  # stages are run by `kibitz.papers.stages`
-    return _runs(setting_of(plan.quick, str(Path(plan.folder) / "work")), plan.seeds, [plan.seed])
+    return _runs(setting_of(plan.quick, str(Path(plan.folder) / "work")), plan.seeds, [plan.seed],
+                 plan.seeds[: len(SAMPLED_SEEDS)])  # fmt: skip
 
 
 def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
@@ -81,7 +88,10 @@ def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
     for seed in SEEDS:
         yield Stage(f"small-{seed}", "a deck of 20 cards: all strategies of two players, exactly",
                     tuple(_runs(setting, [seed], [])[:1]))  # fmt: skip
-    yield Stage("small-ways", "the same deck: Base by other algorithms", tuple(_runs(setting, [], [0])[1:]))
+    yield Stage("small-ways", "the same deck: Base by other algorithms", tuple(_runs(setting, [], [0])[1:2]))
+    for seed in SAMPLED_SEEDS:
+        yield Stage(f"small-sampled-{seed}", "the same deck: Base and S=N by the paper's algorithm",
+                    tuple(_runs(setting, [], [], [seed])[2:]))  # fmt: skip
 
 
 def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
@@ -89,7 +99,7 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
         answers = results_in(Path(plan.results))
         if not answers.get(STRATEGIES):
             raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage small-0)")
-    r = _results([each for run in (STRATEGIES, WAYS) for each in answers.get(run, [])])
+    r = _results([each for run in (STRATEGIES, WAYS, OF_PAPER) for each in answers.get(run, [])])
     if BASE not in {name for name, _ in r.points}:
         raise ArtefactError(f"{plan.results} has no results of {BASE}: run the stage small-0 first")
     return replace(r, others={run: answers.get(run, []) for run in EARLIER.values()})
@@ -148,7 +158,7 @@ def table(r: CourseResults, cards: int) -> Sheet:
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     setting = setting_of(plan.quick, "")
     fewer = large.FEWER.get(setting.game, large.FEWEST)
-    sampled = [name for name in OTHERS if "pcs" in name]
+    sampled = [name for name in (*OTHERS, *BY_PAPER) if "pcs" in name and any(of == name for of, _ in r.points)]
     finer = f"Strategies named \"{ALL} of n\" have experts of n - {fewer} buckets here."
     sizes, deck = sizes_of(setting.game, *setting.limits), rules_of(setting.game).definition
     cards, earlier = deck.ranks * deck.suits, before(r)
