@@ -20,7 +20,15 @@ from typing import Any
 
 from kibitz.bench import peers, results
 from kibitz.bench.bench_cards import cards_figure
-from kibitz.bench.bench_poker import endgames_figure, holdem_figure, jam_figure, poker_figure, three_figure
+from kibitz.bench.bench_poker import (
+    SAMPLED,
+    endgames_figure,
+    holdem_figure,
+    jam_figure,
+    poker_figure,
+    stepping_on_boards,
+    three_figure,
+)
 from kibitz.bench.bench_serve import serve_figure
 from kibitz.bench.bench_threads import threads_figure
 from kibitz.bench.peers import TimedWork
@@ -63,6 +71,7 @@ GAMES_OF = {
 THREADED = (  # figure, solver, games
     ("threads", "cfr+", ("leduc", "goofspiel5", "liars_dice5", "liars_dice6", "leduc3", LARGE)),
     ("sampling", "mccfr", ("leduc", "liars_dice6", "leduc3")),
+    ("boards", "pcs", tuple(SAMPLED)),
 )
 # figure, game, peer -> the ratio that we set out to reach
 GOALS: dict[tuple[str, str, str], float] = {
@@ -319,4 +328,5 @@ def bench(
 
 
 def _threaded(solver: str, games: Sequence[str], seconds: float) -> list[dict[str, Any]]:
-    return [threads_figure(partial(stepping, solver, game), game, seconds) for game in games]
+    work = stepping_on_boards if solver == "pcs" else stepping
+    return [threads_figure(partial(work, solver, game), game, seconds) for game in games]

@@ -8,6 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from kibitz.bench.peers import TimedWork
 from kibitz.report.tables import section
 
 # Rhode Island hold'em: nobody else solves it whole
@@ -115,14 +116,13 @@ def walk(state, player):
 random.seed(0)
 walks = 400
 decisions = sum(walk(game.new_initial_state(), player) for _ in range(walks) for player in (0, 1)) / walks
-solver, best = pyspiel.ExternalSamplingMCCFRSolver(game, seed=0), 0.0
-for _ in range(4):
-    done, began = 0, time.perf_counter()
-    while time.perf_counter() - began < float(sys.argv[1]) / 4:
-        solver.run_iteration()
-        done += 1
-    best = max(best, done / (time.perf_counter() - began))
-print(json.dumps({"decisions": decisions, "rate": best, "version": getattr(pyspiel, "__version__", "")}))
+solver = pyspiel.ExternalSamplingMCCFRSolver(game, seed=0)
+done, began = 0, time.perf_counter()
+while time.perf_counter() - began < float(sys.argv[1]):
+    solver.run_iteration()
+    done += 1
+rate = done / (time.perf_counter() - began)
+print(json.dumps({"decisions": decisions, "rate": rate, "version": getattr(pyspiel, "__version__", "")}))
 """
 
 
@@ -148,13 +148,11 @@ def holdem_figure(seconds: float, quick: bool, python: str) -> dict[str, Any]:
     rates = []
     for threads in (1, 2):
         solver: Any = make("pcs", Task(None, form, threads=threads))
-        solver.step(2)
-        best, until = 0.0, time.perf_counter() + 2 * seconds
-        while time.perf_counter() < until:
-            began = time.perf_counter()
-            solver.step(8)
-            best = max(best, 8 / (time.perf_counter() - began))
-        rates.append(best)
+        solver.step(16)
+        done, began = solver.iteration, time.perf_counter()
+        while time.perf_counter() < began + 2 * seconds:
+            solver.step(16)
+        rates.append((solver.iteration - done) / (time.perf_counter() - began))
     decisions = decisions_of(form, solver.boards, solver.hole)
     child = subprocess.run([python, "-c", PEER, str(4 * seconds)], capture_output=True, text=True, check=False)
     peer = json.loads(child.stdout or "{}")
@@ -165,6 +163,24 @@ def holdem_figure(seconds: float, quick: bool, python: str) -> dict[str, Any]:
         "peer": {"name": "OpenSpiel, external sampling", **peer} if peer else None,
         "ratio": rates[0] * decisions / theirs if theirs else None,
     }  # fmt: skip
+
+
+# Sampled boards on one thread and on two: games and their buckets
+SAMPLED = {"poker(file=leduc)": "percentile(3)", "poker(file=holdem.limit.2p, ranks=4)": "percentile(4)",
+           "poker(file=holdem.limit.2p, ranks=5)": "percentile(4)",
+           "poker(file=holdem.limit.2p)": "percentile(8)"}  # fmt: skip
+
+
+def stepping_on_boards(spec: str, game: str, threads: int = 1) -> TimedWork:
+    """Iterations of public chance sampling."""
+    from kibitz.games import game as game_of
+    from kibitz.poker.buckets.buckets import hand_buckets
+    from kibitz.poker.sampled.form import ViewForm
+    from kibitz.solvers import Task, make
+
+    rules: Any = game_of(game)
+    form = ViewForm(rules, [hand_buckets(rules.definition, SAMPLED[game])])
+    return TimedWork(spec, make(spec, Task(None, form, threads=threads)).step, lambda: 0.0)
 
 
 def holdem_markdown(figure: dict[str, Any]) -> list[str]:

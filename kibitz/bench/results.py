@@ -21,7 +21,8 @@ from kibitz.report.tables import section as page_section
 PCS_GOAL = 20
 THREE_GOAL = 2_000_000
 POKER_GOALS = {"aarch64": 15.0, "x86_64": 30.0}
-THREADED = {"threads": "CFR+", "sampling": "external-sampling MCCFR"}  # figures of threads, and of which solver
+# Figures of threads, and of which solver.
+THREADED = {"threads": "CFR+", "sampling": "external-sampling MCCFR", "boards": "public-chance-sampling"}
 Result = dict[str, Any]
 
 

@@ -13,6 +13,7 @@ import kibitz
 from kibitz.core.errors import KibitzError, SolverError
 from kibitz.poker.bucketed.build import bucket_form
 from kibitz.poker.sampled.form import Frozen, ViewForm
+from kibitz.poker.sampled.hands import hands_of, hands_on
 from kibitz.poker.sampled.pcs import Pcs
 from kibitz.solvers import RunOptions, Task, make
 
@@ -130,6 +131,26 @@ def test_threads_and_blocks_change_nothing(weights):
     other = make(f"pcs(weights={weights})", Task(None, form, None, None, 4, 1))
     other.step(20)
     assert (other.probabilities() != found[0]).any()
+
+
+@pytest.mark.parametrize("name", ["kuhn", "leduc", "turn hold'em of 10 cards", "river hold'em of 10 cards"])
+def test_hands_of_any_boards_are_those_of_each(name):
+    """Boards of a batch, some of them twice, against the same boards one by one."""
+    form = two_views(name)[0]
+    solver = Pcs(Task(None, form, None, None, 0, 1), "pcs", False)
+    boards, hole, sources = solver.boards, solver.hole, form.buckets
+    last = np.random.default_rng(3).integers(0, len(boards.rounds[-1].total), 9)
+    chain = [np.append(last, last[:2])]
+    for level in range(solver.last, 0, -1):
+        chain.insert(0, boards.rounds[level].above[chain[0]])
+    for level, here in enumerate(chain):
+        every = hands_of(boards, hole, level, chain[max(0, level - 1)], here, np.arange(len(here)), sources)
+        for k in range(len(here)):
+            shard = [slice(int(of[k]), int(of[k]) + 1) for of in chain]
+            one = hands_on(boards, hole, level, shard, sources)
+            for what in ("card", "last", "held", "up", "copies"):
+                np.testing.assert_array_equal(getattr(every, what)[k], getattr(one, what)[0])
+            np.testing.assert_array_equal(every.row[:, k], one.row[:, 0])
 
 
 def test_a_run_that_was_stopped_goes_on(tmp_path):

@@ -304,11 +304,6 @@ class GpuPcs(CudaKernels, Pcs):
         return DrawnBoards(self.boards, self.hole, list(self.form.buckets), card_bytes, self.xp, self.task.threads,
                            self._chains)  # fmt: skip
 
-    def _chains(self, first: int, count: int) -> list[NDArray[np.int64]]:
-        """By round, the boards of some iterations."""
-        chains = [self._drawn(first + k) for k in range(count)]
-        return [np.array([chain[level].start for chain in chains]) for level in range(self.last + 1)]
-
     def _space_for(self, boards: int) -> BatchRoom:
         if boards <= self._room.boards:
             return self._room

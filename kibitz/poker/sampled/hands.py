@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -10,33 +11,47 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kibitz.cards.boards import Boards, pairs, renamings
-from kibitz.poker.bucketed.weights import ordered, rows_on
+from kibitz.poker.bucketed.weights import ordered, rows_between
 from kibitz.poker.buckets.hand_buckets import HandBuckets
 
 Ints = NDArray[np.int64]
 Source = HandBuckets | None  # of row numbers; None: all hands have row 0
 
 
-def hands_on(boards: Boards, hole: int, level: int, shard: list[slice], sources: list[Source]) -> Any:
+def hands_on(boards: Boards, hole: int, level: int, shard: list[slice], sources: Sequence[Source]) -> Any:
     """The hands on some boards of a round (`Hands` of poker/whole/kernels.py). shard: by round, the boards that are
     asked for and those before them."""
+    here, before = shard[level], shard[max(0, level - 1)]
+    return hands_of(boards, hole, level, before, here, boards.rounds[level].above[here] - before.start, sources)
+
+
+def hands_of(
+    boards: Boards, hole: int, level: int, before: Any, here: Any, above: Ints, sources: Sequence[Source]
+) -> Any:  # fmt: skip
+    """The same of any boards. before, here: indices of boards of the round before and of this; above: which of
+    `before` each of `here` continues."""
     from kibitz.poker.whole.kernels import Hands, list_held
 
-    here = shard[level]
-    size, live = here.stop - here.start, boards.live(level)
+    size, live = len(above), boards.live(level)
     hands = pairs(live, hole)
     card = hands[:, [0, hole - 1]].astype(np.uint8)
-    up = hands_before(boards, hole, level, shard).astype(np.uint16)
+    up = hands_between(boards, hole, level, before, here, above).astype(np.uint16)
     last = np.full((size, len(hands)), len(hands), np.uint16)
+
+    def rows_of(source: Source, ahead: NDArray[Any] | None = None) -> NDArray[Any]:
+        if source is None:
+            return np.zeros((size, len(hands)), np.uint32)
+        return rows_between(source, level, before, here, lambda: above, ahead)
+
     if level + 1 < len(boards.rounds):
         cards = np.repeat(card[None], size, axis=0)
-        rows = np.stack([_rows(source, level, shard, (size, len(hands))) for source in sources])
+        rows = np.stack([rows_of(source) for source in sources])
     else:
         order, first, ahead = ordered(boards, hole, here)
         cards = card[order]
         order = order.astype(np.int64)
         up = np.take_along_axis(up, order, axis=1)
-        rows = np.stack([_rows(source, level, shard, (size, len(hands)), ahead) for source in sources])
+        rows = np.stack([rows_of(source, ahead) for source in sources])
         rows = np.take_along_axis(rows, order[None], axis=2)
         last = _behind(first)
     copies = copies_of(boards, hole, level, here)
@@ -49,18 +64,12 @@ def hands_on(boards: Boards, hole: int, level: int, shard: list[slice], sources:
     )  # fmt: skip
 
 
-def copies_of(boards: Boards, hole: int, level: int, here: slice) -> NDArray[np.float64]:
+def copies_of(boards: Boards, hole: int, level: int, here: Any) -> NDArray[np.float64]:
     """How much each board counts among those that continue the board before."""
     round_ = boards.rounds[level]
     ways = math.comb(len(boards.deck) - 2 * hole - sum(boards.board[:level]), boards.board[level])
     above = boards.rounds[level - 1].total[round_.above[here]] if level else 1
     return np.asarray(round_.total[here] / above / ways, np.float64)
-
-
-def _rows(
-    source: Source, level: int, shard: list[slice], shape: tuple[int, int], ahead: NDArray[Any] | None = None
-) -> NDArray[Any]:
-    return np.zeros(shape, np.uint32) if source is None else rows_on(source, level, shard, ahead)
 
 
 def _behind(tie: NDArray[np.int16]) -> NDArray[np.uint16]:

@@ -36,7 +36,7 @@ from kibitz.core.vectors import (
     subtract,
 )
 from kibitz.poker.exact.kernels.passes import FOLD, SHOWDOWN
-from kibitz.poker.whole.kernels import ADD, SET, begin, count, folded, hand_on, put, shown, take_back
+from kibitz.poker.whole.kernels import ADD, SET, Betting, Hands, begin, count, folded, hand_on, put, shown, take_back
 
 AHEAD = U64(8)  # rows
 
@@ -64,6 +64,14 @@ class SeenRows(NamedTuple):
     count: np.ndarray  # int64[sources]
 
 
+class Drawn(NamedTuple):
+    """Boards of a round that were drawn, one for each iteration, with what occurs on them. Arrays of `Hands` and
+    `SeenRows` have iterations as first axis."""
+
+    hands: Hands
+    seen: SeenRows
+
+
 class SampledWorkspace(NamedTuple):
     """Working space of one thread; vectors of a node lie by its depth, or by the actions of a seat so far."""
 
@@ -85,6 +93,17 @@ class Roots(NamedTuple):
     reach: np.ndarray
     own: np.ndarray
     fixed: np.ndarray
+
+
+class RoundOfGame(NamedTuple):
+    """What iterations need of a round of the game. In the first round `roots`, in the last `after` is empty."""
+
+    betting: Betting
+    deciding: Deciding
+    roots: Roots  # reach at the roots of its groups, by group
+    onto: Roots  # the same of the next round, where this one writes it
+    values: np.ndarray  # float[groups, hands before, LANES]  what a seat gets
+    after: np.ndarray  # the same of the next round
 
 
 @part
@@ -307,7 +326,7 @@ def settle(betting, deciding, group, hands, seat, seen, frozen, table, weight, r
             above[at, x] += above.dtype.type(times) * value[i * LANES + x]
 
 
-@kernel
+@part
 def down(betting, deciding, hands, seat, seen, frozen, table, roots, onto, space, gate, thread, threads):
     """The reaches at the roots of the next round's groups, from those of this round's. frozen: whether any row is."""
     groups = betting.group_node.shape[0] - 1
@@ -336,7 +355,7 @@ def down(betting, deciding, hands, seat, seen, frozen, table, roots, onto, space
     meet(gate, threads)
 
 
-@kernel
+@part
 def up(betting, deciding, hands, seat, seen, frozen, table, weight, roots, after, space, above, gate, thread, threads):
     """What a seat gets in a round on a board, to `above` [groups, hands before, LANES]; and its rows learn.
 
@@ -350,21 +369,54 @@ def up(betting, deciding, hands, seat, seen, frozen, table, weight, roots, after
     meet(gate, threads)
 
 
+@part
+def on_board(drawn, k):
+    """The hands on the board of an iteration, and the rows that occur there."""
+    hands, seen = drawn.hands, drawn.seen
+    return (
+        Hands(hands.card[k], hands.last[k], hands.held[k], hands.up[k], hands.row[k], hands.copies[k], hands.two[k]),
+        SeenRows(seen.row[k], seen.count[k]),
+    )
+
+
+@kernel
+def iterate(rounds, drawn, last, done, more, begun, linear, frozen, table, space, gate, thread, threads):
+    """Iterations done to done + more of those whose boards were drawn. rounds, drawn: by round, up to the last.
+
+    Weights: iteration begun + k + 1 of the whole run counts so often, or all count once.
+    """
+    for k in range(done, done + more):
+        weight = float(begun + k + 1) if linear else 1.0
+        for seat in range(2):
+            for level in range(last):
+                here = rounds[level]
+                hands, seen = on_board(drawn[level], k)
+                down(here.betting, here.deciding, hands, seat, seen, frozen, table, here.roots, here.onto, space, gate,
+                     thread, threads)  # fmt: skip
+            for level in range(last, -1, -1):
+                here = rounds[level]
+                hands, seen = on_board(drawn[level], k)
+                up(here.betting, here.deciding, hands, seat, seen, frozen, table, weight, here.roots, here.after, space,
+                   here.values, gate, thread, threads)  # fmt: skip
+
+
 @kernel
 def gather(row, number, seen, count):
-    """Number the rows that occur on a board: row [sources, 1, H] and seen [sources, H] are set, count [sources].
+    """Number the rows that occur on each board: row [boards, sources, 1, H] and seen [boards, sources, H] are set,
+    count [boards, sources].
 
     number: int32[rows], -1 everywhere, before and after.
     """
-    for source in range(row.shape[0]):
-        rows = 0
-        for i in range(row.shape[2]):
-            mine = row[source, 0, i]
-            if number[mine] < 0:
-                number[mine] = rows
-                seen[source, rows] = mine
-                rows += 1
-            row[source, 0, i] = number[mine]
-        for i in range(rows):
-            number[seen[source, i]] = -1
-        count[source] = rows
+    for board in range(row.shape[0]):
+        for source in range(row.shape[1]):
+            rows = 0
+            for i in range(row.shape[3]):
+                mine = row[board, source, 0, i]
+                if number[mine] < 0:
+                    number[mine] = rows
+                    seen[board, source, rows] = mine
+                    rows += 1
+                row[board, source, 0, i] = number[mine]
+            for i in range(rows):
+                number[seen[board, source, i]] = -1
+            count[board, source] = rows

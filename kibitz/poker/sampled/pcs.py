@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
 
@@ -14,14 +13,15 @@ from numpy.typing import NDArray
 from kibitz.cards.boards import Boards, boards_of
 from kibitz.core.errors import SolverError
 from kibitz.core.resources import MARGIN, free_memory
-from kibitz.core.threads import together
+from kibitz.core.threads import Pace, together
 from kibitz.poker.sampled.betting_batch import BettingBatch
 from kibitz.poker.sampled.form import ViewForm
-from kibitz.poker.sampled.hands import hands_on
+from kibitz.poker.sampled.hands import hands_of
 from kibitz.solvers import Task
 
 Floats = NDArray[np.float64]
 BATCH = 16  # boards that are made ready at a time
+ROUNDS = 4  # most rounds of a game
 DRAWN = 1024  # boards that are drawn at a time
 
 
@@ -125,16 +125,19 @@ class Pcs:
         return np.zeros((len(self.lanes.of_round(level)), hands, self._wide), self.dtype)
 
     @cached_property
-    def _shared(self) -> tuple[list[Any], list[NDArray[Any]]]:
-        """(by round, what threads write to and read as reach: Roots twice; values)."""
-        from kibitz.poker.sampled.kernels import Roots
+    def _game(self) -> tuple[Any, ...]:
+        """What kernels need of each round, as many as ROUNDS: they are compiled once for all games."""
+        from kibitz.poker.sampled.kernels import Roots, RoundOfGame
 
-        roots = []
-        for level in range(self.last + 1):
-            three = [self._vectors(level) for _ in range(3)]
-            flat = [each.reshape(len(each), -1)[:, : None if level else 0] for each in three]
-            roots.append((Roots(*three), Roots(*flat)))
-        return roots, [self._vectors(level) for level in range(self.last + 1)]
+        levels = range(self.last + 1)
+        values, every = [self._vectors(level) for level in levels], list[Any]()
+        roots = [Roots(*(self._vectors(level) for _ in range(3))) for level in levels]
+        for level, (betting, deciding) in enumerate(self._rounds):
+            own = Roots(*(each.reshape(len(each), -1)[:, : None if level else 0] for each in roots[level]))
+            onto = roots[min(level + 1, self.last)]
+            after = values[level + 1] if level < self.last else values[level][:0]
+            every.append(RoundOfGame(betting, deciding, own, onto, values[level], after))
+        return _filled_up(every)
 
     def _space(self) -> Any:
         """Working space of a thread."""
@@ -150,39 +153,52 @@ class Pcs:
         return SampledWorkspace(reach, own, fixed, value, played, worth, sums, known, np.zeros(53 * wide, self.dtype),
                      np.zeros(hands * wide, self.dtype))  # fmt: skip
 
+    @cached_property
+    def _spaces(self) -> list[Any]:
+        return [self._space() for _ in range(self.task.threads)]
+
+    @cached_property
+    def _pace(self) -> Pace:
+        return Pace(self.task.threads)
+
     # Boards
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
         return np.cumsum(self.boards.rounds[-1].total)
 
-    def _drawn(self, iteration: int) -> list[slice]:
-        """By round the board of an iteration; boards are as likely as they are dealt."""
+    def _drawn(self, iteration: int) -> int:
+        """The last board of an iteration; boards are as likely as they are dealt."""
         chunk, place = divmod(iteration, DRAWN)
         if getattr(self, "_chunk", (-1, None))[0] != chunk:
             draw = np.random.Generator(np.random.Philox([abs(self.task.seed), chunk]))
             picks = draw.integers(0, int(self._ends[-1]), DRAWN)
             self._chunk = chunk, np.searchsorted(self._ends, picks, side="right")
-        at = int(self._chunk[1][place])
-        chain = [slice(at, at + 1)]
+        return int(self._chunk[1][place])
+
+    def _chains(self, first: int, count: int) -> list[NDArray[np.int64]]:
+        """By round the boards of some iterations."""
+        chains = [np.array([self._drawn(first + k) for k in range(count)], np.int64)]
         for level in range(self.last, 0, -1):
-            at = int(self.boards.rounds[level].above[at])
-            chain.insert(0, slice(at, at + 1))
-        return chain
+            chains.insert(0, np.asarray(self.boards.rounds[level].above[chains[0]], np.int64))
+        return chains
 
-    def _ready(self, chain: list[slice]) -> list[Any]:
-        """By round: (Hands, SeenRows) on a board."""
-        from kibitz.poker.sampled.kernels import SeenRows, gather
+    def _ready(self, chain: list[NDArray[np.int64]]) -> tuple[Any, ...]:
+        """By round what kernels need of the boards of some iterations."""
+        from kibitz.poker.sampled.kernels import Drawn, SeenRows, gather
 
-        ready = []
+        ready, each = [], np.arange(len(chain[0]))
         number = np.full(max(int(each) for view in self.form.views for each in view.counts), -1, np.int32)
-        for level in range(self.last + 1):
-            hands = hands_on(self.boards, self.hole, level, chain, list(self.form.buckets))
-            row = np.zeros((len(self.form.buckets), hands.row.shape[2]), np.uint32)
-            seen = SeenRows(row, np.zeros(len(row), np.int64))
-            gather(hands.row, number, seen.row, seen.count)
-            ready.append((hands._replace(copies=np.array([self._times(level)])), seen))
-        return ready
+        for level, here in enumerate(chain):
+            before = chain[max(0, level - 1)]
+            hands = hands_of(self.boards, self.hole, level, before, here, each, self.form.buckets)
+            row = np.ascontiguousarray(hands.row.transpose(1, 0, 2))  # [boards, sources, hands]
+            seen = SeenRows(np.zeros_like(row), np.zeros(row.shape[:2], np.int64))
+            gather(row[:, :, None], number, *seen)
+            hands = hands._replace(copies=np.full(len(here), self._times(level)), two=np.full(len(here), self.hole))
+            ready.append(Drawn(hands._make(of[:, None] for of in hands._replace(row=row))._replace(row=row[:, :, None]),
+                               seen))  # fmt: skip
+        return _filled_up(ready)
 
     def _times(self, level: int) -> float:
         """One of the boards that may come stands for all: as many as there are, for those that leave a pair of hands
@@ -202,40 +218,27 @@ class Pcs:
 
     def step(self, count: int) -> None:
         from kibitz.core.barrier import gate_of
-        from kibitz.poker.sampled.kernels import LearnedRows, down, up
+        from kibitz.poker.sampled.kernels import LearnedRows, iterate
 
-        threads = self.task.threads
         table = LearnedRows((self.regret[0], self.regret[1]), (self.average[0], self.average[1]))
-        roots, values = self._shared
-        if not hasattr(self, "_spaces"):
-            self._spaces = [self._space() for _ in range(threads)]
-        gate, rounds, frozen = gate_of(threads), self._rounds, self.form.frozen is not None
-        done = 0
-        while done < count:
-            number = min(BATCH, count - done)
-            chains = [self._drawn(self.iteration + k) for k in range(number)]
-            with ThreadPoolExecutor(threads) as pool:
-                ready = list(pool.map(self._ready, chains))
-            begun = self.iteration
+        frozen, begun, end = self.form.frozen is not None, self.iteration, self.iteration + count
+        game, spaces = self._game, self._spaces
+        while begun < end:
+            number = min(BATCH, end - begun)
+            drawn = self._ready(self._chains(begun, number))
 
-            def work(thread: int, ready: list[Any] = ready, begun: int = begun) -> None:
-                space, shared = self._spaces[thread], (gate, thread, threads)
-                for k, boards in enumerate(ready):
-                    weight = float(begun + k + 1) if self.linear else 1.0
-                    for seat in (0, 1):
-                        for level in range(self.last):
-                            hands, seen = boards[level]
-                            down(*rounds[level], hands, seat, seen, frozen, table, roots[level][1], roots[level + 1][0],
-                                 space, *shared)  # fmt: skip
-                        for level in range(self.last, -1, -1):
-                            hands, seen = boards[level]
-                            after = values[level + 1] if level < self.last else values[level][:0]
-                            up(*rounds[level], hands, seat, seen, frozen, table, weight, roots[level][1], after,
-                               space, values[level], *shared)  # fmt: skip
+            def share(done: int, more: int, threads: int, drawn: Any = drawn, begun: int = begun) -> None:
+                gate = gate_of(threads)
 
-            together(work, threads)
-            done += number
-            self.iteration += number
+                def work(thread: int) -> None:
+                    iterate(game, drawn, self.last, done, more, begun, self.linear, frozen, table, spaces[thread],
+                            gate, thread, threads)  # fmt: skip
+
+                together(work, threads)
+
+            self._pace.run(share, 0, number)
+            begun += number
+            self.iteration = begun
 
     def probabilities(self) -> Floats:
         """The average strategy by infoset column; a row never visited is uniform, before the first iteration the start.
@@ -253,6 +256,11 @@ class Pcs:
             assert self.form.frozen is not None
             self.form.at(probabilities, node)[:] = self.form.frozen.played(node)
         return probabilities
+
+
+def _filled_up(rounds: list[Any]) -> tuple[Any, ...]:
+    """As many as ROUNDS, the last again and again."""
+    return tuple(rounds + rounds[-1:] * (ROUNDS - len(rounds)))
 
 
 def _shares(weights: Floats) -> Floats:
