@@ -22,9 +22,11 @@ def together(work: Callable[[int], None], threads: int) -> None:
     helpers = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(1, threads)]
     for helper in helpers:
         helper.start()
-    work(0)
-    for helper in helpers:
-        helper.join()
+    try:
+        work(0)
+    finally:
+        for helper in helpers:
+            helper.join()
 
 
 class Pace:

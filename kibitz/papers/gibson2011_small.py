@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_large_page import compared
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES, sizes_of
 from kibitz.papers.holdem import arguments
-from kibitz.papers.holdem_course import CourseSetting, forget_courses, pair, point, rules_of
+from kibitz.papers.holdem_course import CourseSetting, course, forget_courses, pair, point, rules_of
 from kibitz.papers.ledger import Stage, results_in
 from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import Sheet, Spread
@@ -56,7 +57,7 @@ def strategy(name: str, seed: int, *fields: Any) -> dict[str, Any]:
     """A strategy of a seed along its training, and what it wins from Base, or from Base by the same algorithm."""
     setting = CourseSetting(*fields)
     looks, pairs = large.points(setting, name), []
-    points = [point(name, seed, steps, *fields) for steps in looks]
+    points = [course(name, seed, setting).looked(steps, partial(point, name, seed, steps, *fields)) for steps in looks]
     base = large.BASE_SAMPLED if name in BY_PAPER else BASE
     if name != base and name not in OTHERS:
         pairs.append(pair(name, base, seed, (looks[-1], large.points(setting, base)[-1]), *fields))
@@ -72,7 +73,7 @@ def _runs(
     main, others = (QUICK, OTHERS[:1]) if setting.game == large.TINY else (MAIN, OTHERS)
     return [Run(STRATEGIES, strategy, [(name, seed, *of) for name in main for seed in seeds], "cores"),
             Run(WAYS, strategy, [(name, seed, *first) for name in others for seed in ways], "cores"),
-            Run(OF_PAPER, strategy, [(name, seed, *of) for seed in sampled for name in BY_PAPER], "cores")]  # fmt: skip
+            Run(OF_PAPER, strategy, [(name, seed, *of) for name in BY_PAPER for seed in sampled], "cores")]  # fmt: skip
 
 
 def runs(plan: PaperPlan) -> list[Run]:
@@ -158,7 +159,6 @@ def table(r: CourseResults, cards: int) -> Sheet:
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     setting = setting_of(plan.quick, "")
     fewer = large.FEWER.get(setting.game, large.FEWEST)
-    sampled = [name for name in (*OTHERS, *BY_PAPER) if "pcs" in name and any(of == name for of, _ in r.points)]
     finer = f"Strategies named \"{ALL} of n\" have experts of n - {fewer} buckets here."
     sizes, deck = sizes_of(setting.game, *setting.limits), rules_of(setting.game).definition
     cards, earlier = deck.ranks * deck.suits, before(r)
@@ -168,14 +168,14 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     picture = by_gap(r, "algorithms", f"Limit hold'em with {cards} cards: exploitability of Base against its abstract "
                      "gap", large.WAYS)  # fmt: skip
     sheets = (table(r, cards), why.explained(r, len(SEEDS)), why.of_experts(r), why.equilibria(r), why.algorithms(r),
-              convergence(r, (*NAMES, large.CONDITIONAL)))  # fmt: skip
+              convergence(r, (*NAMES, large.CONDITIONAL, *BY_PAPER)))  # fmt: skip
     return Page(
         starts=len(r.seeds(BASE)),
         about=f"{setting.game}, at most {setting.limits[0]:,} infosets for each computation, as fixed in "
         f"docs/plans/large_tables.md. Base has the buckets {sizes.base}. Every computation starts from a random "
-        "strategy that is drawn from its seed, and is solved by dcfr+ over all boards. In the table by algorithm "
-        f"{' and '.join(sampled)} are trained on sampled boards, from the uniform strategy. All figures are exact; "
-        "[the large table](stitching_large.md) has the deck of 52 cards, where an exact figure takes minutes of a GPU. "
+        f"strategy that is drawn from its seed, and is solved by dcfr+ over all boards. {_sampled(r)}All figures are "
+        "exact; [the large table](stitching_large.md) has the deck of 52 cards, where an exact figure takes minutes of "
+        "a GPU. "
         f"{len(r.seeds(BASE))} random initialisations{', on ' if devices else ''}{' and '.join(devices)}.",
         departs=(f"A deck of {cards} cards: {deck.ranks} ranks in {deck.suits} suits.",
                  "An exploitability is compared with a margin: the sum of what both strategies changed in the last "
@@ -184,9 +184,9 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                  "training of Base would do to them.",
                  f"A claim holds if it is true in at least {MOST:.0%} of its seeds, and fails if it is false in as "
                  "many.",
-                 f"Training ends at a gap of {GAP:g} mbb/h, which is NashConv in the abstract game, or after "
-                 f"{large.SMALL_LOOKS[-1]:,} iterations, whatever comes first. {DYNAMIC} has no gap in an abstract "
-                 "game, so only iterations end its training.", *_plans(earlier),
+                 f"Training over all boards ends at a gap of {GAP:g} mbb/h, which is NashConv in the abstract game, or "
+                 f"after {large.SMALL_LOOKS[-1]:,} iterations, whatever comes first. {DYNAMIC} has no gap in an "
+                 "abstract game, so only iterations end its training.", *_plans(earlier),
                  *([finer] if any(name in large.FINER for name, _ in r.points) else [])),
         limits="Limits", sheets=tuple(sheet for sheet in sheets if sheet.rows),
         pictures=tuple(each for each in (course, picture) if each.panels),
@@ -194,6 +194,15 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                  "pairs": list(r.pairs.values()),
                  "differences": {str(seed): each for seed, each in why.differences(r).items()}},
     )  # fmt: skip
+
+
+def _sampled(r: CourseResults) -> str:
+    """Which strategies are trained on sampled boards, and how."""
+    names = [name for name in (large.SAMPLED, *BY_PAPER) if any(of == name for of, _ in r.points)]
+    if not names:
+        return ""
+    return (f"{', '.join(names)}: trained on sampled boards, from the uniform strategy; seeds differ in the boards. "
+            "\"By the paper's algorithm\" means with uniform weights. ")  # fmt: skip
 
 
 def _plans(earlier: dict[str, CourseResults]) -> list[str]:
@@ -209,8 +218,8 @@ def _plans(earlier: dict[str, CourseResults]) -> list[str]:
             said.append(f"{rule}: less exploitable in {below} of {len(apart)} seeds, by {mean:.1f} in the mean")
     return [f"The rule for the end of training is the third. By the first two, {ALL} was compared with Base: "
             f"{'; '.join(said)}. To make the margins smaller, the training was made longer twice, each time with the "
-            "change of the plan written down before its runs. Claims about exploitability are judged by all three "
-            "rules, in the seeds that each has."]  # fmt: skip
+            "change of the plan written down before its runs. Claims about exploitability after training over all "
+            "boards are judged by all three rules, in the seeds that each has."]  # fmt: skip
 
 
 EXPERIMENT = Experiment(

@@ -9,6 +9,7 @@ train side by side, and another one plays their strategies. Figures are in thous
 from __future__ import annotations
 
 import gc
+import json
 import math
 import shutil
 import time
@@ -18,12 +19,12 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from kibitz.core import store
 from kibitz.core.gpu import cupy_module
 from kibitz.core.resources import cores
-from kibitz.core.store import said_at
 from kibitz.forms.profile import Profile
 from kibitz.papers.holdem import arguments, form_within, score_in, unit_of
-from kibitz.papers.runs import Run
+from kibitz.papers.runs import LARGEST, Run, made_by, plain
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.sampled.form import ViewForm
@@ -122,6 +123,7 @@ class Computation:
         return Profile(form.infosets, probabilities, meta)
 
     def save(self) -> None:
+        """A checkpoint of what is not in one yet."""
         if self.solver.iteration > self._saved:
             self._keeper.save()
             self._saved = self.solver.iteration
@@ -231,7 +233,7 @@ class HoldemCourse:
         are not read, because that takes long."""
         if self.kept(steps) is None:
             self.keep(steps)
-        said = said_at(self._place(steps))
+        said = store.said_at(self._place(steps))
         assert said is not None
         return dict(said[1]["training"])
 
@@ -263,6 +265,19 @@ class HoldemCourse:
         gc.collect()
         if self.setting.device == "gpu":
             cupy_module().get_default_memory_pool().free_all_blocks()
+
+    def save(self) -> None:
+        """Checkpoints of its computations."""
+        for each in self.__dict__.get("computations", ()):
+            each.save()
+
+    def looked(self, steps: int, look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """What a look after so many iterations shows: looked now, or by a process that was stopped later."""
+        path = self.folder.with_name(f"{self.folder.name}-{steps}-{made_by()[:16]}.json")
+        if not path.exists():
+            store.write_text(path, json.dumps(plain(look())) + "\n")
+            self.save()
+        return dict(json.loads(store.read_bytes(path, LARGEST)))
 
     @property
     def seconds(self) -> float:
@@ -318,8 +333,7 @@ def course(name: str, seed: int, setting: CourseSetting) -> HoldemCourse:
 def save_courses() -> None:
     """Checkpoints of all that was trained in this process."""
     for each in _courses.values():
-        for computation in each.__dict__.get("computations", ()):
-            computation.save()
+        each.save()
 
 
 def forget_courses(but: tuple[str, int] | None = None) -> None:

@@ -9,7 +9,9 @@ also divided into stages: graft-small-0 to -3.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +57,16 @@ def strategy(name: str, seed: int, *fields: Any) -> dict[str, Any]:
     """A strategy along its training, and what it wins at each look from those before it, which are trained to the
     end."""
     setting = CourseSetting(*fields)
-    points, pairs = [], []
-    for steps in large.points(setting, name):
-        points.append(point(name, seed, steps, *fields))
-        pairs += [pair(name, other, seed, (steps, large.points(setting, other)[-1]), *fields)
-                  for other in ORDER[: ORDER.index(name)]]  # fmt: skip
-    course(name, seed, setting).keep(large.points(setting, name)[-1])
-    return {"points": points, "pairs": pairs}
+    of, before, steps = course(name, seed, setting), ORDER[: ORDER.index(name)], large.points(setting, name)
+
+    def look(n: int) -> dict[str, Any]:
+        won = [pair(name, other, seed, (n, large.points(setting, other)[-1]), *fields) for other in before]
+        return {"point": point(name, seed, n, *fields), "pairs": won}
+
+    looks = [of.looked(n, partial(look, n)) for n in steps]
+    if of.kept(steps[-1]) is None:
+        of.keep(steps[-1])
+    return {"points": [each["point"] for each in looks], "pairs": [won for each in looks for won in each["pairs"]]}
 
 
 def _runs(setting: CourseSetting, seeds: Sequence[int]) -> list[Run]:
@@ -94,7 +99,9 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
             raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage "
                                 "graft-small-0)")  # fmt: skip
     every = [each for name in ORDER for each in answers.get(f"{STRATEGY}{name}", [])]
-    whole = {point["seed"] for each in answers[f"{STRATEGY}{GRAFTED}"] for point in each["points"]}
+    seeds = [{point["seed"] for each in answers.get(f"{STRATEGY}{name}", []) for point in each["points"]}
+             for name in ORDER]  # fmt: skip
+    whole = set.intersection(*seeds)
     points = keyed_points(point for each in every for point in each["points"] if point["seed"] in whole)
     last = {key: of[-1]["steps"] for key, of in points.items()}
     looks = [each for some in every for each in some["pairs"] if each["seed"] in whole]
@@ -118,7 +125,8 @@ def beats(text: str, source: str, r: CourseResults, one: str, other: str) -> Cla
     sooner, later = sorted((one, other), key=ORDER.index)
     every = r.won(one, other)
     moved = [over_last_doubling(course_of(r, later, sooner, each.seed)) for each in every]
-    cases = [Comparison(each.mean, ">", 0.0, abs(change or 0.0)) for each, change in zip(every, moved, strict=True)]
+    cases = [Comparison(each.mean, ">", 0.0, math.inf if change is None else abs(change))
+             for each, change in zip(every, moved, strict=True)]  # fmt: skip
     return Claim(text, source, cases, unit=START, detail=f"by {figures_text([each.mean for each in every])}")
 
 
@@ -189,10 +197,11 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         about=f"{setting.game} with percentile E[HS²] buckets, as fixed in docs/plans/large_tables.md. There is a "
         "graft for each player and each of the parts r, cr, ccr and cccr. While a graft is solved, its player is "
         "frozen to the base outside of the part, and the opponent is free everywhere, with the base's buckets. A "
-        f"computation has at most {setting.limits[1]:,} infosets, counted by the number of buckets that were asked "
-        f"for, and {boards:,} iterations of public chance sampling: one board per iteration, all hands of both "
-        "players. 12 and 14 have perfect recall, and were solved by dcfr+ over all boards, to a gap of "
-        f"{GAP:g} mb/h or {large.points(setting, TWELVE)[-1]:,} iterations. All figures are exact, over all boards. A "
+        f"computation has at most {max(setting.limits):,} infosets, counted by the number of buckets that were asked "
+        f"for, and {boards:,} iterations of public chance sampling from the uniform strategy: one board per iteration, "
+        "all hands of both players. 12 and 14 have perfect recall, and were solved by dcfr+ over all boards from a "
+        f"random strategy, to a gap of {GAP:g} mb/h or {large.points(setting, TWELVE)[-1]:,} iterations. Seeds differ "
+        "in the boards and in these random strategies. All figures are exact, over all boards. A "
         "millibet (mb) is a thousandth of the small bet, which equals the big blind. "
         f"{len(seeds)} random initialisations{', on ' if r.made_on else ''}{' and '.join(r.made_on)}.",
         departs=(
@@ -200,9 +209,9 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             "says of 14 that \"it was ultimately superseded by the smaller 20x7\"; we test whether 20x7 beats 14.",
             "A deck of 16 cards: 4 ranks in 4 suits. Names are the paper's, for strategies with the same role; their "
             "buckets are one-dimensional percentiles, and fewer than the paper's.",
-            "Winnings are compared with a margin: what they changed in the last doubling of the training of the later "
-            "strategy. A smaller figure is undecided in that seed. Exploitabilities have the margin of "
-            "[another page](stitching_small.md).",
+            "That one strategy beats another is judged with a margin: what the winnings changed in the last doubling "
+            "of the training of the later strategy. A smaller figure is undecided in that seed. Exploitabilities have "
+            "the margin of [another page](stitching_small.md).",
             f"A claim holds if it is true in at least {MOST:.0%} of its seeds, and fails if it is false in as many.",
         ),
         sheets=(table(r), grown(r), winnings(r, "mb/h"),

@@ -96,7 +96,7 @@ def hands_between(boards: Boards, hole: int, level: int, before: Any, here: Any,
 
     hands = boards.hands(level, hole)
     cards = boards.rounds[level].cards[here]
-    if not boards.board[level]:
+    if not level or not boards.board[level]:
         return np.repeat(np.arange(hands)[None], len(cards), axis=0)
     upper, wide = boards.rounds[level - 1].cards[before], boards.hands(level - 1, hole)
     table = np.repeat(np.arange(wide, dtype=np.int64)[None], len(upper), axis=0)

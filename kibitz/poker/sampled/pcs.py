@@ -235,10 +235,10 @@ class Pcs:
                             gate, thread, threads)  # fmt: skip
 
                 together(work, threads)
+                self.iteration = begun + done + more
 
             self._pace.run(share, 0, number)
-            begun += number
-            self.iteration = begun
+            begun = self.iteration
 
     def probabilities(self) -> Floats:
         """The average strategy by infoset column; a row never visited is uniform, before the first iteration the start.
