@@ -190,7 +190,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                 "mb/h")  # fmt: skip
     exploited = curves(r, "grafts", "Limit hold'em with 16 cards: exploitability against training",
                        (("trained on sampled boards", (BASE, SMALLER, LARGEST, GRAFTED)),
-                        ("trained over all boards", (TWELVE, FOURTEEN))), unit="mb/h")  # fmt: skip
+                        ("trained over all boards", (TWELVE, FOURTEEN))), unit="mb/h", palette=ORDER)  # fmt: skip
     boards = large.points(setting, BASE)[-1]
     return Page(
         starts=len(seeds),
@@ -234,7 +234,7 @@ def learning(r: CourseResults) -> Curves:
         lines.append(Line(f"from {other}", tuple(courses[0]), tuple(s.mean for s in spreads),
                           tuple(s.sd for s in spreads)))  # fmt: skip
     return Curves("training", "Limit hold'em with 16 cards: winnings of the grafted strategy along its training",
-                  "winnings, mb/h", (FigurePanel("", tuple(lines), (("neither wins", 0.0),)),),
+                  "winnings, mb/h", (FigurePanel("", tuple(lines), (("", 0.0),)),),
                   across="boards of each graft", note="Exact." if len(seeds) == 1 else
                   f"Exact. Means of {len(seeds)} random initialisations, and one standard deviation to either side."
                   )  # fmt: skip

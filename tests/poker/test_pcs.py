@@ -153,6 +153,36 @@ def test_hands_of_any_boards_are_those_of_each(name):
             np.testing.assert_array_equal(every.row[:, k], one.row[:, 0])
 
 
+CARDS_FIRST = """GAMEDEF
+limit
+numPlayers = 2
+numRounds = 2
+blind = 1 1
+raiseSize = 2 4
+firstPlayer = 1 1
+maxRaises = 1 1
+numSuits = 3
+numRanks = 4
+numHoleCards = 2
+numBoardCards = 3 1
+END GAMEDEF
+"""
+
+
+def test_cards_may_come_before_the_first_bet(tmp_path):
+    """Nothing is before the first round: a hand there is the same hand."""
+    path = tmp_path / "first.game"
+    path.write_text(CARDS_FIRST)
+    rules = kibitz.game(f"poker(file={path})")
+    form = ViewForm(rules, [random_buckets(rules, 3, 1)[0]])
+    solver = Pcs(Task(None, form, None, None, 0, 1), "pcs", False)
+    boards, here = solver.boards, solver._chains(0, 8)[0]
+    hands = hands_of(boards, solver.hole, 0, here, here, np.arange(8), form.buckets)
+    assert (hands.up == np.arange(boards.hands(0, solver.hole))).all()
+    solver.step(20)
+    assert np.isfinite(solver.probabilities()).all()
+
+
 def test_a_run_that_was_stopped_goes_on(tmp_path):
     form = two_views("leduc")[0]
     straight = kibitz.solve(form, "pcs", iterations=30, seed=2)
