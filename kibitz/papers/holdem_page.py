@@ -32,7 +32,6 @@ class HoldemResults:
     won: dict[tuple[str, str], tuple[float, float]]  # (one, other) -> what the one wins, and the 95% interval
     exploit: dict[str, dict[str, Any]]  # of those that are known
     exact: dict[tuple[str, str], float]  # (one, other) -> what the one wins over all boards, if it is known
-    course: tuple[dict[str, Any], ...] = ()  # figures by iterations, where a paper has them
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from kibitz.papers import holdem_page as shared
 from kibitz.papers import waugh2009_strategies as solving
-from kibitz.papers.claims import OURS, RUN, Claim, Comparison
+from kibitz.papers.claims import OURS, Claim
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.holdem import HoldemSetting, arguments
 from kibitz.papers.holdem_page import HoldemResults
@@ -27,8 +27,6 @@ SOURCE = "Waugh et al. 2009, Sec. 4.2"
 # Infosets of the base, of the largest and each graft, and of the two with perfect recall.
 LIMITS, TINY_LIMITS = (2_000_000, 5_060_000, 24_000_000, 14_000_000), (60_000, 151_800, 150_000, 100_000)
 ITERATIONS = 4_000
-TRIED, COURSE = (100, 400, 1600), "grafts by iterations"
-COURSE_FROM = 500  # iterations from which all of them are tried; less is a quick look
 
 
 def setting_of(plan: PaperPlan) -> HoldemSetting:
@@ -40,19 +38,17 @@ def runs(plan: PaperPlan) -> list[Run]:
     setting = setting_of(plan)
     of, device = arguments(setting), best_device()
     single = solving.sizes_of(setting.game, *setting.limits).single
-    tried = TRIED if plan.iterations >= COURSE_FROM else TRIED[:1]
     return [
         Run(f"{shared.SOLVING}: without grafts", solving.strategy, [(name, *of) for name in NAMES if name != GRAFTED],
             "cores"),
         Run("grafts", solving.graft, [(k, *of) for k in range(solving.GRAFTS)], "cores"),
         Run(f"{shared.SOLVING}: grafted", solving.strategy, [(GRAFTED, *of)]),
-        Run(COURSE, solving.by_iterations, [(each, shared.TINY, *TINY_LIMITS) for each in tried], "cores"),
         *shared.measuring(plan, setting, FILES, device, {name: single[name] for name in (FOURTEEN, TWELVE)}),
     ]
 
 
 def gather(plan: PaperPlan, answers: Answers) -> HoldemResults:
-    return replace(shared.gathered(setting_of(plan), FILES, answers), course=tuple(answers[COURSE]))
+    return shared.gathered(setting_of(plan), FILES, answers)
 
 
 def claims(r: HoldemResults) -> Iterator[Claim]:
@@ -65,13 +61,6 @@ def claims(r: HoldemResults) -> Iterator[Claim]:
     best = max(NAMES[1:], key=lambda name: (known[name] or 0.0) if None not in known.values() else r.earns(name)[0])
     most = shared.earns("the grafted strategy wins most on average", OURS, r, GRAFTED, best)
     yield replace(most, detail=f"{most.detail}, of {best}, the best of the others")
-    if len(r.course) > 1:
-        first, last = r.course[0], r.course[-1]
-        for what, whom in (("from_base", "its base"), ("from_largest", f"the largest single one, {LARGEST},")):
-            yield Claim(f"on a small deck the grafted strategy beats {whom} once it is trained", OURS,
-                        [Comparison(last[what], ">", 0.0)], unit=RUN,
-                        detail=f"by {last[what]:.1f} after {last['iterations']:,} iterations, and by "
-                        f"{first[what]:.1f} after {first['iterations']:,}")  # fmt: skip
     if r.exact:
         yield shared.matches_agree(r)
     if GRAFTED in r.exploit and BASE in r.exploit:
@@ -105,21 +94,6 @@ def table(r: HoldemResults) -> Sheet:
         f"{min(errors):.2f} and {max(errors):.2f}. Relative size: infosets of everything that was solved for the "
         f"row, relative to the base.{best}",
         table=3,
-    )  # fmt: skip
-
-
-def course(r: HoldemResults) -> Sheet:
-    first = r.course[0]
-    buckets = ", ".join(dict.fromkeys(first["grafts"].values()))
-    return Sheet(
-        "Training time of grafts: a deck of 16 cards, exact",
-        ("iterations of each computation", f"{GRAFTED} from {BASE}", f"{GRAFTED} from {LARGEST}",
-         f"{LARGEST} from {BASE}"),
-        [(f"{each['iterations']:,}", f"{each['from_base']:.1f}", f"{each['from_largest']:.1f}",
-          f"{each['largest_from_base']:.1f}") for each in r.course],
-        f"mb/h, exactly. The base uses {first['base']}, the grafts use {buckets}: many buckets of a graft get few "
-        "hands per board, so grafts need the most iterations. Before that they are hardly trained, and lose to "
-        "their base.",
     )  # fmt: skip
 
 
@@ -157,10 +131,10 @@ def page(plan: PaperPlan, r: HoldemResults, claims: Sequence[Claim]) -> Page:
             "where hands are "
             "equally strong, which is common on the river: such hands are never separated.",
         ),
-        sheets=(table(r), *([shared.exact_sheet(r)] if r.exact else []), course(r), sizes(r),
+        sheets=(table(r), *([shared.exact_sheet(r)] if r.exact else []), sizes(r),
                 shared.experts_sheet(r, "Grafts", "seat", (GRAFTED,))),
         pictures=(shared.heat(r, "Limit hold'em: winnings of the row against the column, mb/h", "mb/h", "average"),),
-        figures={"unit": "mb/h", **r.data(), "course": list(r.course),
+        figures={"unit": "mb/h", **r.data(),
                  "relative_size": {name: relative_size(r, name) for name in NAMES}},
     )  # fmt: skip
 

@@ -13,9 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import kibitz
 from kibitz.forms.profile import Profile
-from kibitz.papers.holdem import HoldemSetting, kept, solved_expert, solved_within, unit_of
+from kibitz.papers.holdem import HoldemSetting, kept, solved_expert, solved_within
 from kibitz.poker.buckets.percentile import decisions_of, finest, infosets_of, percentile_spec
 from kibitz.poker.stitching.experts import betting_parts, poker_of
 from kibitz.stitch import experts, static
@@ -83,21 +82,3 @@ def graft(number: int, *setting_fields: Any) -> dict[str, Any]:
     grafts = experts(setting.game, setting.profile(FILES[BASE]), PARTS, "each", sizes.grafts, opponents="base",
                      solver="pcs")  # fmt: skip
     return solved_expert(GRAFTED, FILES[GRAFTED], grafts[number], number, setting)
-
-
-def by_iterations(iterations: int, game: str, *limits: int) -> dict[str, Any]:
-    """What the grafted strategy wins from its base and from the largest single one after so many iterations of each
-    computation, over all boards: for games that are small enough."""
-    from kibitz.poker.whole.profiles import against
-
-    sizes, rules = sizes_of(game, *limits), poker_of(game)
-    base, largest = (
-        kibitz.solve(game, "pcs", abstraction=sizes.single[name], iterations=iterations) for name in (BASE, LARGEST)
-    )
-    grafted = static(game, base, PARTS, "each", sizes.grafts, opponents="base", solver="pcs", iterations=iterations)
-
-    def wins(one: Profile, other: Profile) -> float:
-        return unit_of(game) * sum(against(rules, one, other)) / 2
-
-    return {"iterations": iterations, "from_base": wins(grafted, base), "from_largest": wins(grafted, largest),
-            "largest_from_base": wins(largest, base), "grafts": sizes.grafts, "base": sizes.single[BASE]}  # fmt: skip
