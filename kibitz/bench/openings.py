@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kibitz.bench.opening import Opening, Reason
+from kibitz.bench.openings_grafting import GRAFTING
 from kibitz.bench.openings_stitching import STITCHING
 from kibitz.papers.claims import FAILS, HOLDS, UNDECIDED
 
@@ -24,7 +25,7 @@ WRONG_UPDATE = (
     "Likely: the thesis' updates weight regrets by reach a second time, so its curves are not those of MCCFR."
 )
 
-OPENINGS: dict[str, Opening] = STITCHING | {
+OPENINGS: dict[str, Opening] = STITCHING | GRAFTING | {
     "sandholm": Opening(
         "GameShrink and Rhode Island hold'em",
         (9, 1, 0),

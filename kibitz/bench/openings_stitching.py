@@ -1,4 +1,4 @@
-"""How the pages of stitching and grafting open: papers by Gibson & Szafron (2011), Waugh, Bard & Bowling (2009)."""
+"""How the pages of stitching open: papers by Gibson & Szafron (2011), Waugh, Bard & Bowling (2009)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,6 @@ NOT_UNIQUE = "Likely: abstract equilibria are not unique, and the paper used ano
 CCR = (
     "The base almost never reaches the ccr part. There the expert keeps its random initial strategy, so the result "
     "depends on the weight of the initialisation."
-)
-SHORT = (
-    "Likely: grafts have many buckets and had too few iterations. With 16 cards they lose to their base at first and "
-    "beat it after more iterations."
 )
 FIRST_PLAN = Reason(
     r"the first plan achieves", HOLDS, "A prediction is an exact measure of the short runs, together.",
@@ -41,13 +37,6 @@ THREE = (
     "outside of the part, *|S|=2* two of them, and *S={i}* only the player whom the expert plays for; *Dynamic* "
     "solves all experts and the rest of the game together. A strategy *earns* the mean over tables of three different "
     "strategies. More is in the [glossary](glossary.md)."
-)
-GRAFTED = (
-    "Words: a *graft* is a strategy for one player and one part of the game, with finer buckets, and takes the place "
-    "of the base there. Parts are named by how the betting begins: r is a raise, c a call, so *cr* is a call and then "
-    "a raise. 20x8, 20x7 and 20x32 are the paper's names of strategies with imperfect recall, 12 and 14 of strategies "
-    "with perfect recall; 20x8 is the base. *Exploitability* is the mean of what best responses win against the "
-    "strategy in the unabstracted game. More is in the [glossary](glossary.md)."
 )
 MINUTES = "Likely: all training took less than an hour, and fine strategies need longer training than coarse ones."
 
@@ -452,64 +441,6 @@ STITCHING: dict[str, Opening] = {
                    "Base, Dynamic and S={i} do not win money"),
             Reason(r"ACPC", FAILS, MINUTES, "One run; mbb/h. The strategies follow the paper's description.",
                    "The strategy like ACPC-10 earns most, the one like ACPC-09 less than Base"),
-        ),
-    ),
-    "grafting_large": Opening(
-        "Strategy grafting in limit hold'em, on a GPU",
-        (1, 0, 0),
-        "One figure of Table 3 of Waugh, Bard & Bowling (2009) is recomputed so far: the grafted strategy beats its "
-        "base, exactly, over all boards. With a hundredth of this training it [had lost](grafting_holdem.md).",
-        "limit hold'em, on a GPU",
-        (
-            Reason(r"^the grafted strategy beats 20x8", HOLDS,
-                   "Likely: grafts are finer than the base in their part.",
-                   "One seed; exact. No strategy is converged. The grafted strategy is more exploitable than its "
-                   "base on every 16th flop, but by less than either changed in the second half of the training.",
-                   "The grafted strategy beats its base"),
-        ),
-        "In the second half of the training the grafted strategy and its base both became more exploitable, the "
-        "grafted strategy by more.",
-        GRAFTED,
-    ),
-    "grafting_holdem": Opening(
-        "Strategy grafting in limit hold'em",
-        (1, 6, 0),
-        "Table 3 of Waugh, Bard & Bowling (2009) is recomputed in limit hold'em with imperfect-recall buckets. With "
-        "2,000 iterations per computation the grafted strategy loses to every single strategy.",
-        "limit hold'em",
-        (
-            Reason(r"^the grafted strategy beats", FAILS, SHORT,
-                   "One run; mb/h; 2,000 iterations of public chance sampling.",
-                   "The grafted strategy beats every single strategy"),
-            Reason(r"^20x7 beats 14", HOLDS,
-                   "Likely: imperfect recall separates more hands in the first rounds, with fewer information sets "
-                   "to train.", "One run.", "20x7 beats 14"),
-        ),
-    ),
-    "grafting_small": Opening(
-        "Strategy grafting in limit hold'em with 16 cards",
-        (6, 5, 0),
-        "Table 3 of Waugh, Bard & Bowling (2009) is recomputed with a deck of 16 cards, where all results are "
-        "exact. The grafted strategy beats its base and both perfect-recall strategies, and loses to 20x7 and to "
-        "the largest single strategy.",
-        "limit hold'em, 16 cards",
-        (
-            Reason(r"^the grafted strategy beats (20x8|14|12)", HOLDS,
-                   "Likely: grafts are finer than the base in their part.", "One run; mb/h, exact over all boards.",
-                   "The grafted strategy beats its base, 14 and 12"),
-            Reason(r"^the grafted strategy beats (20x7|even)", FAILS,
-                   "Likely: grafts need more iterations. They lose to 20x32 at every number of iterations that was "
-                   "tried.", "One run; mb/h, exact over all boards.", "The grafted strategy beats 20x7 and 20x32"),
-            Reason(r"^20x7 beats 14", HOLDS,
-                   "Likely: imperfect recall separates more hands in the first rounds, with fewer information sets "
-                   "to train.", "One run.", "20x7 beats 14"),
-            Reason(r"^on a small deck the grafted strategy beats its base", HOLDS,
-                   "Likely: after few iterations many buckets of the grafts are hardly trained.",
-                   "One run at each number of iterations.", "It beats its base once it is trained"),
-            Reason(r"less exploitable than its base", FAILS,
-                   "Likely: the theory bounds only the result against the opponent's base strategy. It does not "
-                   "bound the worst case of several grafts together.", "One run; exact.",
-                   "The grafted strategy is less exploitable than its base"),
         ),
     ),
 }

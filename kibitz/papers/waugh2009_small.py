@@ -127,7 +127,10 @@ def beats(text: str, source: str, r: CourseResults, one: str, other: str) -> Cla
     moved = [over_last_doubling(course_of(r, later, sooner, each.seed)) for each in every]
     cases = [Comparison(each.mean, ">", 0.0, math.inf if change is None else abs(change))
              for each, change in zip(every, moved, strict=True)]  # fmt: skip
-    return Claim(text, source, cases, unit=START, detail=f"by {figures_text([each.mean for each in every])}")
+    detail = f"by {figures_text([each.mean for each in every])}"
+    if None not in moved:
+        detail += f"; margins up to {max(abs(change) for change in moved if change is not None):.2f}"
+    return Claim(text, source, cases, unit=START, detail=detail)
 
 
 def earned(r: CourseResults, name: str, seed: int) -> float:
@@ -165,7 +168,7 @@ def table(r: CourseResults) -> Sheet:
                      f"{Spread(tuple(earned(r, one, seed) for seed in seeds)).mean:+.2f}",
                      f"{exploit.mean:.1f}", f"{exploit.low:.1f} to {exploit.high:.1f}"))  # fmt: skip
     return Sheet("Table 3, 16 cards: winnings of the row against the column",
-                 ("strategy", *ORDER, "average", "exploitability", "from, to"), rows,
+                 ("strategy", *ORDER, "average over opponents", "exploitability", "by seed, lowest to highest"), rows,
                  f"mb/h, exactly, over all boards, the mean over both seats and {len(seeds)} random initialisations. "
                  "Exploitability: the mean of what best responses of both players win in the unabstracted game.",
                  table=3)  # fmt: skip
@@ -178,8 +181,8 @@ def grown(r: CourseResults) -> Sheet:
                              for other in ORDER[:-1]))
             for steps in course_of(r, GRAFTED, BASE, seeds[0])]  # fmt: skip
     return Sheet("Winnings of the grafted strategy along its training", ("boards of each graft", *ORDER[:-1]), rows,
-                 f"mb/h, exactly, the mean of {len(seeds)} random initialisations. The strategies that it plays are "
-                 "trained to the end.")  # fmt: skip
+                 f"mb/h, exactly, the mean of {len(seeds)} random initialisations. Its opponents are trained to "
+                 "the end.")  # fmt: skip
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
@@ -197,11 +200,11 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         about=f"{setting.game} with percentile E[HS²] buckets, as fixed in docs/plans/large_tables.md. There is a "
         "graft for each player and each of the parts r, cr, ccr and cccr. While a graft is solved, its player is "
         "frozen to the base outside of the part, and the opponent is free everywhere, with the base's buckets. A "
-        f"computation has at most {max(setting.limits):,} infosets, counted by the number of buckets that were asked "
-        f"for, and {boards:,} iterations of public chance sampling from the uniform strategy: one board per iteration, "
-        "all hands of both players. 12 and 14 have perfect recall, and were solved by dcfr+ over all boards from a "
-        f"random strategy, to a gap of {GAP:g} mb/h or {large.points(setting, TWELVE)[-1]:,} iterations. Seeds differ "
-        "in the boards and in these random strategies. All figures are exact, over all boards. A "
+        f"computation has at most {max(setting.limits):,} infosets, fewer where hands of equal strength share a "
+        f"bucket, and {boards:,} iterations of public chance sampling from the uniform strategy: one board per "
+        "iteration, all hands of both players. 12 and 14 have perfect recall, and were solved by dcfr+ over all boards "
+        f"from a random strategy, to a gap of {GAP:g} mb/h or {large.points(setting, TWELVE)[-1]:,} iterations. Seeds "
+        "differ in the boards and in these random strategies. All figures are exact, over all boards. A "
         "millibet (mb) is a thousandth of the small bet, which equals the big blind. "
         f"{len(seeds)} random initialisations{', on ' if r.made_on else ''}{' and '.join(r.made_on)}.",
         departs=(
@@ -210,8 +213,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             "A deck of 16 cards: 4 ranks in 4 suits. Names are the paper's, for strategies with the same role; their "
             "buckets are one-dimensional percentiles, and fewer than the paper's.",
             "That one strategy beats another is judged with a margin: what the winnings changed in the last doubling "
-            "of the training of the later strategy. A smaller figure is undecided in that seed. Exploitabilities have "
-            "the margin of [another page](stitching_small.md).",
+            f"of the training of the one that comes later in the order {', '.join(ORDER)}. A smaller figure is "
+            "undecided in that seed. Exploitabilities have the margin of [another page](stitching_small.md).",
             f"A claim holds if it is true in at least {MOST:.0%} of its seeds, and fails if it is false in as many.",
         ),
         sheets=(table(r), grown(r), winnings(r, "mb/h"),
