@@ -53,6 +53,7 @@ FAMILIES = {
                     *pages_of("tournaments")),
     "walks": ("test_mccfr", "test_walk", "test_deals", "test_training", "test_conformance"),
     "boards": ("test_sweep", "test_pcs", "test_stitch_views", "test_gibson2011_holdem", "test_waugh2009_holdem",
+               "test_graft_small_page",
                "test_help_examples.py::test_example[solve rhode_island --abstraction 'percentile(6, recall",
                "test_help_examples.py::test_example[solve holdem", "test_help_examples.py::test_example[stitch rhode",
                *pages_of("holdem")),
