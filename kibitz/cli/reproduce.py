@@ -177,6 +177,10 @@ def reproduce(
     check_file(markdown, "--markdown", (".md",))
     if reuse is not None and not any(reuse.glob("*.json")):
         raise ArtefactError(f"--reuse {reuse} is not a folder of runs: give the folder `runs` of another --out")
+    if rerun and plan.work.is_dir():
+        from kibitz.papers.holdem_course import forget_kept
+
+        forget_kept(plan.work)
     outcomes, written = [], []
     shelves = {each: Shelf(place / "runs", rerun, reuse) for each, place in places.items()}
     with Watch(not json) as watch:

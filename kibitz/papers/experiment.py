@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from kibitz.core.errors import SpecError
@@ -44,6 +45,11 @@ class PaperPlan:
     hours: float | None = None  # three-player limit hold'em: of the whole
     limit: int | None = None  # ... infosets of a computation
     quick: bool = False  # a rough look: smaller games, fewer of them, or rougher solutions. Nothing else implies it
+
+    @property
+    def work(self) -> Path:
+        """Where strategies, checkpoints and looks of long runs are kept."""
+        return Path(self.folder) / "work"
 
     def __post_init__(self) -> None:
         if self.starts < 1:

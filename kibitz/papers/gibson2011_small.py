@@ -79,7 +79,7 @@ def _runs(
 def runs(plan: PaperPlan) -> list[Run]:
     if plan.results:
         return []  # stages are run by `kibitz.papers.stages`
-    return _runs(setting_of(plan.quick, str(Path(plan.folder) / "work")), plan.seeds, [plan.seed],
+    return _runs(setting_of(plan.quick, str(plan.work)), plan.seeds, [plan.seed],
                  plan.seeds[: len(SAMPLED_SEEDS)])  # fmt: skip
 
 
@@ -88,11 +88,11 @@ def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
     setting = setting_of(quick, str(Path(work) / "small"), device)
     for seed in SEEDS:
         yield Stage(f"small-{seed}", "a deck of 20 cards: all strategies of two players, exactly",
-                    tuple(_runs(setting, [seed], [])[:1]))  # fmt: skip
-    yield Stage("small-ways", "the same deck: Base by other algorithms", tuple(_runs(setting, [], [0])[1:2]))
+                    tuple(_runs(setting, [seed], [])))  # fmt: skip
+    yield Stage("small-ways", "the same deck: Base by other algorithms", tuple(_runs(setting, [], [0])))
     for seed in SAMPLED_SEEDS:
         yield Stage(f"small-sampled-{seed}", "the same deck: Base and S=N by the paper's algorithm",
-                    tuple(_runs(setting, [], [], [seed])[2:]))  # fmt: skip
+                    tuple(_runs(setting, [], [], [seed])))  # fmt: skip
 
 
 def gather(plan: PaperPlan, answers: Answers) -> CourseResults:

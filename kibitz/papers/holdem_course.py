@@ -222,18 +222,17 @@ class HoldemCourse:
 
     def kept(self, steps: int) -> Path | None:
         """Where the strategy after so many iterations is kept; None if it is not."""
-        path = self._place(steps)
+        path = self._place(steps, "profile")
         return path if (path / "manifest.json").exists() else None
 
-    def _place(self, steps: int) -> Path:
-        return self.folder.with_name(f"{self.folder.name}-{steps}.profile")
+    def _place(self, steps: int, kind: str) -> Path:
+        """Of what other processes find, if they are of the same version: another may train and measure otherwise."""
+        return self.folder.with_name(f"{self.folder.name}-{steps}-{_version()}.{kind}")
 
     def kept_training(self, steps: int) -> dict[str, Any]:
         """Figures of the training of the strategy that is kept, which is trained now if it is not; its probabilities
         are not read, because that takes long."""
-        if self.kept(steps) is None:
-            self.keep(steps)
-        said = store.said_at(self._place(steps))
+        said = store.said_at(self.keep(steps))
         assert said is not None
         return dict(said[1]["training"])
 
@@ -253,11 +252,14 @@ class HoldemCourse:
             "building": self.building,
         }  # fmt: skip
 
-    def keep(self, steps: int) -> None:
-        """Train to so many iterations and write the strategy down with the figures of its training; then let go of what
-        it was trained with, and of joint weights: memory of a GPU is short."""
+    def keep(self, steps: int) -> Path:
+        """Where the strategy after so many iterations is kept. Unless it was, it is trained and written down with the
+        figures of its training, and what it was trained with is let go, joint weights too: memory of a GPU is short."""
+        place = self._place(steps, "profile")
+        if self.kept(steps) is not None:
+            return place
         profile = self.train(steps)
-        profile.replaced(profile.probabilities, training=self.figures(profile)).save(self._place(steps))
+        profile.replaced(profile.probabilities, training=self.figures(profile)).save(place)
         self._profile = None  # it holds its form
         self.__dict__.pop("computations", None)
         for weights in ("_parts", "_bucket_forms"):
@@ -265,6 +267,7 @@ class HoldemCourse:
         gc.collect()
         if self.setting.device == "gpu":
             cupy_module().get_default_memory_pool().free_all_blocks()
+        return place
 
     def save(self) -> None:
         """Checkpoints of its computations."""
@@ -273,7 +276,7 @@ class HoldemCourse:
 
     def looked(self, steps: int, look: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """What a look after so many iterations shows: looked now, or by a process that was stopped later."""
-        path = self.folder.with_name(f"{self.folder.name}-{steps}-{made_by()[:16]}.json")
+        path = self._place(steps, "json")
         if not path.exists():
             store.write_text(path, json.dumps(plain(look())) + "\n")
             self.save()
@@ -334,6 +337,20 @@ def save_courses() -> None:
     """Checkpoints of all that was trained in this process."""
     for each in _courses.values():
         each.save()
+
+
+def _version() -> str:
+    """In names of what is kept."""
+    return made_by()[:16]
+
+
+def forget_kept(folder: Path) -> None:
+    """Remove strategies and looks that this version keeps in a folder, so that they are made again."""
+    for path in list(folder.glob(f"*/*-{_version()}.*")) + list(folder.glob(f"*-{_version()}.*")):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def forget_courses(but: tuple[str, int] | None = None) -> None:
@@ -414,10 +431,7 @@ def matched(
     setting = CourseSetting(*fields)
     players = []
     for name, to in zip((one, other), steps, strict=True):
-        of = course(name, seed, setting)
-        if of.kept(to) is None:
-            of.keep(to)
-        players.append(_agent(str(of.kept(to)), setting.game))
+        players.append(_agent(str(course(name, seed, setting).keep(to)), setting.game))
     began = time.perf_counter()
     score = match(_machine_of(setting.game), *players, deals=deals, seed=1000 * seed + number)
     return {"one": one, "other": other, "seed": seed, "steps": list(steps), "deals": deals,

@@ -64,8 +64,7 @@ def strategy(name: str, seed: int, *fields: Any) -> dict[str, Any]:
         return {"point": point(name, seed, n, *fields), "pairs": won}
 
     looks = [of.looked(n, partial(look, n)) for n in steps]
-    if of.kept(steps[-1]) is None:
-        of.keep(steps[-1])
+    of.keep(steps[-1])
     return {"points": [each["point"] for each in looks], "pairs": [won for each in looks for won in each["pairs"]]}
 
 
@@ -78,7 +77,7 @@ def _runs(setting: CourseSetting, seeds: Sequence[int]) -> list[Run]:
 def runs(plan: PaperPlan) -> list[Run]:
     if plan.results:
         return []  # stages are run by `kibitz.papers.stages`
-    return _runs(setting_of(plan.quick, str(Path(plan.folder) / "work")), plan.seeds)
+    return _runs(setting_of(plan.quick, str(plan.work)), plan.seeds)
 
 
 def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
@@ -93,14 +92,14 @@ def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
 
 
 def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
+    names = [f"{STRATEGY}{name}" for name in ORDER]
     if plan.results:
-        answers = results_in(Path(plan.results), lambda entry: entry["run"].startswith(STRATEGY))
+        answers = results_in(Path(plan.results), lambda entry: entry["run"] in names)
         if not answers.get(f"{STRATEGY}{GRAFTED}"):
             raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage "
                                 "graft-small-0)")  # fmt: skip
-    every = [each for name in ORDER for each in answers.get(f"{STRATEGY}{name}", [])]
-    seeds = [{point["seed"] for each in answers.get(f"{STRATEGY}{name}", []) for point in each["points"]}
-             for name in ORDER]  # fmt: skip
+    every = [each for name in names for each in answers.get(name, [])]
+    seeds = [{point["seed"] for each in answers.get(name, []) for point in each["points"]} for name in names]
     whole = set.intersection(*seeds)
     points = keyed_points(point for each in every for point in each["points"] if point["seed"] in whole)
     last = {key: of[-1]["steps"] for key, of in points.items()}
@@ -108,9 +107,9 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
     pairs = {(each["one"], each["other"], each["seed"]): each for each in looks
              if each["steps"][0] == last[each["one"], each["seed"]]}  # fmt: skip
     devices = tuple(sorted({each["by"].get("device", "").lstrip("0123456789 ") for each in every if "by" in each}))
-    trained = sum(float(of[-1]["seconds"]) for of in points.values())
+    seconds = sum(float(of[-1]["seconds"]) for of in points.values())
     exact = {key: of[-1] for key, of in points.items()}
-    return CourseResults(points, exact, {}, pairs, {}, trained, devices, {LOOKS: looks})
+    return CourseResults(points, exact, {}, pairs, {}, seconds, devices, {LOOKS: looks})
 
 
 def course_of(r: CourseResults, one: str, other: str, seed: int) -> dict[int, float]:

@@ -92,12 +92,18 @@ def test_steps_measure_exactly(tmp_path, monkeypatch):
     assert r.seeds(*small.ORDER) == [1] and len(r.pairs) == 15
     setting = small.setting_of(True, str(tmp_path / "work" / "graft-small"))
     rules, last = holdem_course.rules_of(setting.game), {name: large.points(setting, name)[-1] for name in small.ORDER}
-    played = {name: Profile.load(next((tmp_path / "work").glob(f"**/{name}-1-{last[name]}.profile")))
+    played = {name: Profile.load(next((tmp_path / "work").glob(f"**/{name}-1-{last[name]}-*.profile")))
               for name in (LARGEST, GRAFTED)}  # fmt: skip
     won = sum(against(rules, played[GRAFTED], played[LARGEST])) / 2 * setting.unit
     assert r.pairs[GRAFTED, LARGEST, 1]["mean"] == pytest.approx(won, rel=1e-9, abs=1e-9) and won != 0
     exact = exploited(rules, played[GRAFTED]).mean() * setting.unit
     assert r.exploitability(GRAFTED, 1) == pytest.approx(exact, rel=1e-9)
+    course = holdem_course.course(LARGEST, 1, setting)
+    kept, look = course.kept(last[LARGEST]), large.points(setting, LARGEST)[0]
+    assert course.looked(look, lambda: pytest.fail("it was looked at before"))["point"]["steps"] == look
+    holdem_course.forget_kept(tmp_path / "work")
+    assert kept is not None and course.kept(last[LARGEST]) is None
+    assert course.looked(look, lambda: {"point": "anew"}) == {"point": "anew"}
     answers = results_in(tmp_path / "out")
     assert len(answers[f"{small.STRATEGY}{GRAFTED}"][0]["pairs"]) == 5 * len(large.TINY_POINTS)
     holdem_course.forget_courses()

@@ -22,7 +22,7 @@ from kibitz.papers.course_results import results_of
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH
 from kibitz.papers.holdem import arguments, unit_of
 from kibitz.papers.ledger import Ledger, Stage, go_through
-from kibitz.papers.runs import Run
+from kibitz.papers.runs import Run, made_by
 from kibitz.play.agents import profile_agent
 from kibitz.poker.endgames.refined import with_all_hands
 from kibitz.poker.stitching.experts import poker_of
@@ -155,7 +155,7 @@ def test_a_strategy_is_kept_for_other_processes(small):
     """What one process trained another one plays, without training it again."""
     assert done("two-trained-0", small)[0]
     kept = sorted(path.name for path in (small / "work").glob("*.profile"))
-    assert len(kept) == 4 and f"{BASE}-0-20.profile" in kept
+    assert len(kept) == 4 and f"{BASE}-0-20-{made_by()[:16]}.profile" in kept
     one = holdem_course.course(BASE, 0, two.setting_of(True, str(small / "work"), "cpu")).played(20)
     holdem_course.forget_courses()
     other = holdem_course.course(BASE, 0, two.setting_of(True, str(small / "work"), "cpu"))
