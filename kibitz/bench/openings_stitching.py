@@ -239,7 +239,8 @@ STITCHING: dict[str, Opening] = {
         "The rule for when training ends was changed twice. By the last rule the claim about S=N holds. By both "
         "earlier rules S=N was also below Base in all six seeds, but in three of them the difference was within the "
         "margin, so the claim was undecided. The second picture shows what such claims depend on: by nearly every "
-        "algorithm, a smaller gap in the abstract game comes with a higher exploitability in the unabstracted one.",
+        "algorithm, a smaller gap in the abstract game comes with a higher exploitability in the unabstracted one. In "
+        "the table of convergence, the seconds of Base.pcs uniform include a pause of the machine.",
         STITCHED,
     ),
     "stitching_why": Opening(

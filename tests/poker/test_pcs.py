@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from bucketed import lifted, random_buckets, random_probabilities, rules, two_views
+from bucketed import HOLDEM, lifted, random_buckets, random_probabilities, rules, two_views
 
 import kibitz
 from kibitz.core.errors import KibitzError, SolverError
@@ -153,20 +153,7 @@ def test_hands_of_any_boards_are_those_of_each(name):
             np.testing.assert_array_equal(every.row[:, k], one.row[:, 0])
 
 
-CARDS_FIRST = """GAMEDEF
-limit
-numPlayers = 2
-numRounds = 2
-blind = 1 1
-raiseSize = 2 4
-firstPlayer = 1 1
-maxRaises = 1 1
-numSuits = 3
-numRanks = 4
-numHoleCards = 2
-numBoardCards = 3 1
-END GAMEDEF
-"""
+CARDS_FIRST = HOLDEM.format(rounds=2, bets="2 4", ones="1", suits=3, ranks=4, board="3 1")
 
 
 def test_cards_may_come_before_the_first_bet(tmp_path):
