@@ -14,7 +14,6 @@ threads, and on the nodes of a cluster (`kibitz.core.executor`).
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import math
 import os
 import shutil
@@ -186,7 +185,7 @@ def build(
     path = home() / recipe.name
     path.parent.mkdir(parents=True, exist_ok=True)
     tell = tell or _teller[0] or _to_stderr
-    with _locked(path.with_name(f"{recipe.name}.lock")):
+    with store.locked(path.with_name(f"{recipe.name}.lock")):
         good = whole(recipe) is not None
         if good and not anew:
             _remove(_part_of(path))  # of a table that was to be made anew, and is there
@@ -219,7 +218,7 @@ def build_together(
     by_name = {recipe.name: recipe for recipe in recipes}
     with contextlib.ExitStack() as locks:
         for name in sorted(by_name):  # in one order everywhere, so that two passes do not wait for each other
-            locks.enter_context(_locked(home() / f"{name}.lock"))
+            locks.enter_context(store.locked(home() / f"{name}.lock"))
         missing = [recipe for recipe in by_name.values() if whole(recipe) is None]
         if not missing:
             return
@@ -471,10 +470,3 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with open(path, "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # goes with the process, however that ends
-        yield

@@ -7,7 +7,6 @@ a node asks for it once (`Absent`), writes it to <cache>/artefacts/SHA256 and ma
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -76,8 +75,7 @@ def located(artefact: SharedArtefact) -> Path:
     copy = home / artefact.sha256
     if _digest(copy) == artefact.sha256:
         return copy
-    with open(home / f"{artefact.sha256}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # pieces that begin together: one writes, the others find it
+    with store.locked(home / f"{artefact.sha256}.lock"):  # pieces that begin together: one writes, the others find it
         if _digest(copy) != artefact.sha256:
             files = _bring[0](artefact.sha256) if _bring else None
             if files is None:

@@ -439,6 +439,14 @@ def _sync(folder: Path) -> None:
 
 
 @contextlib.contextmanager
+def locked(path: str | os.PathLike[str]) -> Iterator[None]:
+    """One process at a time is in here; others wait. path: of a file that stands for what is being made."""
+    with open(path, "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # goes with the process, however that ends
+        yield
+
+
+@contextlib.contextmanager
 def _lock(folder: int, how: int) -> Iterator[None]:
     # The kernel drops the lock of a killed process. Where locks are not supported we go on without: then two
     # writers at once are the user's to avoid, and a reader's second look is merely likely to work.

@@ -13,17 +13,17 @@ from kibitz.papers import gibson2011_large as large
 from kibitz.papers.claims import OURS, Claim
 from kibitz.papers.course_results import CourseResults, convergence, crosstable_note, results_of, wins
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
-from kibitz.papers.gibson2011_large import CONDITIONAL, EXACTLY, ITERATION, LOOK, PLAYED
+from kibitz.papers.gibson2011_large import CONDITIONAL, ESTIMATED, EXACTLY, ITERATION, LOOK
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST
 from kibitz.papers.holdem import arguments
 from kibitz.papers.holdem_course import (
-    MATCH,
+    DRAWN,
     POINT,
     TRAIN,
     WHOLE,
     CourseRecipe,
     CourseSetting,
-    matches_of,
+    estimates_of,
     point,
     strategies_of,
     trainings_of,
@@ -67,19 +67,19 @@ strategies_of(PAPER, recipe_of)
 def stages(setting: CourseSetting) -> Iterator[Stage]:
     of, last = arguments(setting), {name: points(setting, name)[-1] for name in NAMES}
     mine = GS3, 0, last[GS3], *of
-    yield Stage("champions-0", "GS3: exact exploitability; kept for matches",
+    yield Stage("champions-0", "GS3: exact exploitability; kept for others",
                 (Run(POINT, point, [(GS3, 0, n, *of) for n in points(setting, GS3)]),
-                 trainings_of([GS3], 0, last, setting), Run(WHOLE, whole, [mine])), seconds_of)  # fmt: skip
+                 trainings_of({GS3: [last[GS3]]}, 0, setting), Run(WHOLE, whole, [mine])), seconds_of)  # fmt: skip
     others = [(GS3, other) for other in NAMES[1:]]
-    yield Stage("champions-pairs", "GS3: matches against all others",
-                (trainings_of(NAMES, 0, last, setting), matches_of(others, 0, last, 200, setting, large.GAME)),
-                seconds_of)  # fmt: skip
+    yield Stage("champions-pairs", "GS3 against all others on drawn boards",
+                (trainings_of({name: [last[name]] for name in NAMES}, 0, setting),
+                 estimates_of(others, 0, last, setting)), seconds_of)  # fmt: skip
 
 
 def seconds_of(run: Run, piece: int) -> float:
     """Of a step on one H200, about."""
-    if run.name == MATCH:
-        return PLAYED
+    if run.name == DRAWN:
+        return ESTIMATED
     if run.name == WHOLE:
         return EXACTLY
     if run.pieces[piece][0] != GS3:
@@ -142,7 +142,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         sheets=(table(r), convergence(replace(r, points=first), NAMES), *phases.sheets(r)), pictures=(),
         figures={"unit": "thousandths of a small bet per hand",
                  "exact": [each for key, each in r.exact.items() if key[1] == 0],
-                 "pairs": [each for of in (r.pairs, r.matches) for key, each in of.items()
+                 "pairs": [each for of in (r.pairs, r.drawn) for key, each in of.items()
                            if set(key[:2]) <= set(NAMES)]},
     )  # fmt: skip
 

@@ -11,10 +11,12 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kibitz.papers.claims import START, Claim, Comparison
-from kibitz.papers.holdem_course import MATCH, OPENINGS, PAIR, POINT, TRAIN, WHOLE
+from kibitz.papers.holdem_course import DRAWN, OPENINGS, PAIR, POINT, TRAIN, WHOLE
 from kibitz.papers.ledger import results_in
+from kibitz.poker.whole.drawn import interval
 from kibitz.report.figures import Curves, FigurePanel, Line, Sheet, Spread
 
 LARGEST_GAP = 400.0  # mbb/h: a picture of exploitability against gaps leaves out what is hardly trained
@@ -27,11 +29,18 @@ class Winnings(NamedTuple):
 
     seed: int
     mean: float
-    error: float | None  # half of the 95% interval of a match; None: exact, over all boards
+    error: float | None  # half of the 95% interval of an estimate; None: exact, over all boards
+
+    moved: float = 0.0  # what it changed over the last doubling of the training, where that was measured
+
+    def error_of(self, together: int) -> float | None:
+        """What it is unsure by, where so many claims are judged together."""
+        return None if self.error is None else widened(self.error, together) + abs(self.moved)
 
     def text(self, together: int = 1) -> str:
         """Exact figures have three digits; intervals are those of so many claims together."""
-        return f"{self.mean:.3f}" if self.error is None else f"{self.mean:.2f} ± {widened(self.error, together):.2f}"
+        error = self.error_of(together)
+        return f"{self.mean:.3f}" if error is None else f"{self.mean:.2f} ± {error:.2f}"
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,7 @@ class CourseResults:
     exact: dict[tuple[str, int], dict[str, Any]]
     openings: dict[tuple[str, int], dict[str, Any]]
     pairs: dict[tuple[str, str, int], dict[str, Any]]  # exact
-    matches: dict[tuple[str, str, int], dict[str, Any]]
+    drawn: dict[tuple[str, str, int], dict[str, Any]]  # estimated on drawn boards
     seconds: float  # of all steps
     made_on: tuple[str, ...]
     others: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # by name of a run: what is not of courses
@@ -79,18 +88,18 @@ class CourseResults:
         return over_last_doubling({trained(point): float(point[what]) for point in self.points.get((name, seed), [])})
 
     def won(self, one: str, other: str) -> list[Winnings]:
-        """What one strategy wins from another, by seed: exactly where that is known, else by match."""
+        """What one strategy wins from another, by seed: exactly where that is known, else on drawn boards."""
         every = []
-        for seed in sorted({seed for a, b, seed in (*self.pairs, *self.matches) if {a, b} == {one, other}}):
-            known = next(of[key] for of in (self.pairs, self.matches)
+        for seed in sorted({seed for a, b, seed in (*self.pairs, *self.drawn) if {a, b} == {one, other}}):
+            known = next(of[key] for of in (self.pairs, self.drawn)
                          for key in ((one, other, seed), (other, one, seed)) if key in of)  # fmt: skip
             sign = 1 if known["one"] == one else -1
-            every.append(Winnings(seed, sign * float(known["mean"]), known.get("error")))
+            every.append(Winnings(seed, sign * float(known["mean"]), known.get("error"), known.get("moved", 0.0)))
         return every
 
     def won_first(self, one: str, other: str) -> Winnings | None:
         """The same of the first seed of which anything is known, for tables."""
-        first = min((seed for *_, seed in (*self.pairs, *self.matches)), default=0)
+        first = min((seed for *_, seed in (*self.pairs, *self.drawn)), default=0)
         return next((each for each in self.won(one, other) if each.seed == first), None)
 
     def gap(self, name: str, seed: int) -> float | None:
@@ -141,6 +150,45 @@ class CourseResults:
                 yield seed, mine, theirs, self.margin(one, other, seed=seed) + max(off)
 
 
+@dataclass(frozen=True)
+class Earnings:
+    """What strategies win from each other on the same drawn boards, and in the mean from all others of the table."""
+
+    by_draw: dict[tuple[str, str], NDArray[np.float64]]  # (one, other): [draws, strata]
+    names: tuple[str, ...]
+    together: int  # claims that are judged together, for all of which intervals are 95%
+
+    def of(self, name: str) -> Winnings:
+        return self._estimate(self._mean(name))
+
+    def more(self, one: str, other: str) -> Winnings:
+        """By how much the earnings of one are above those of another."""
+        return self._estimate(self._mean(one) - self._mean(other))
+
+    def won(self, one: str, other: str) -> Winnings:
+        return self._estimate(self._pair(one, other))
+
+    def _pair(self, one: str, other: str) -> NDArray[np.float64]:
+        return self.by_draw[one, other] if (one, other) in self.by_draw else -self.by_draw[other, one]
+
+    def _mean(self, name: str) -> NDArray[np.float64]:
+        others = [other for other in self.names if other != name]
+        return np.asarray(sum(self._pair(name, other) for other in others) / len(others))
+
+    def _estimate(self, by_draw: NDArray[np.float64]) -> Winnings:
+        mean, error = interval(by_draw)
+        return Winnings(0, mean, widened(error, self.together))
+
+
+def earnings(r: CourseResults, names: Sequence[str], together: int, seed: int = 0) -> Earnings | None:
+    """None where pairs are missing."""
+    by_draw = {(one, other): np.array(of["by_draw"], np.float64) for (one, other, of_seed), of in r.drawn.items()
+               if of_seed == seed and {one, other} <= set(names)}  # fmt: skip
+    if len({frozenset(pair) for pair in by_draw}) < len(names) * (len(names) - 1) // 2:
+        return None
+    return Earnings(by_draw, tuple(names), together)
+
+
 def over_last_doubling(figures: Mapping[int, float]) -> float | None:
     """What a figure changed from half of the iterations that were made to all; figures: by iterations. Between looks it
     is interpolated, linearly in the logarithm of the iterations; before the first nothing is known."""
@@ -166,7 +214,21 @@ def keyed_points(every: Iterable[dict[str, Any]]) -> dict[tuple[str, int], list[
     return {key: [of[steps] for steps in sorted(of)] for key, of in points.items()}
 
 
-COURSES = (POINT, TRAIN, WHOLE, OPENINGS, PAIR, MATCH)  # names of runs
+def last_looks(every: Iterable[dict[str, Any]]) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """Pairs at the end of the training, with what their winnings changed over its last doubling, as "moved"."""
+    looks: dict[tuple[str, str, int], dict[int, dict[str, Any]]] = {}
+    for each in every:
+        looks.setdefault((each["one"], each["other"], each["seed"]), {})[sum(each["steps"])] = each
+    ends = {}
+    for key, of in looks.items():
+        last, *earlier = sorted(of.values(), key=lambda each: sum(each["steps"]), reverse=True)
+        half = [each for each in earlier if all(a in (b, 2 * b) for a, b in zip(last["steps"], each["steps"],
+                                                                                  strict=True))]  # fmt: skip
+        ends[key] = {**last, "moved": last["mean"] - half[0]["mean"]} if half else last
+    return ends
+
+
+COURSES = (POINT, TRAIN, WHOLE, OPENINGS, PAIR, DRAWN)  # names of runs
 
 
 def results_of(folder: Path, paper: str = "") -> CourseResults:
@@ -190,7 +252,7 @@ def results_among(answers: Mapping[str, list[dict[str, Any]]], begins: str = "")
     others = {run: of for run, of in answers.items() if run not in courses}
     return CourseResults(
         points, keyed(WHOLE, "name", "seed"), keyed(OPENINGS, "name", "seed"),
-        keyed(PAIR, "one", "other", "seed"), keyed(MATCH, "one", "other", "seed"),
+        keyed(PAIR, "one", "other", "seed"), last_looks(answers.get(begins + DRAWN, [])),
         sum(each["step_seconds"] for each in every), tuple(sorted({each["by"].get("device", "") for each in every})),
         others,
     )  # fmt: skip
@@ -239,11 +301,10 @@ def figures_text(figures: Sequence[float], digits: int = 2) -> str:
 
 
 def wins(text: str, source: str, r: CourseResults, one: str, other: str, together: int = 1) -> Claim | None:
-    """That one strategy wins from another, in each seed: exactly where that is known, else by a match. together: so
+    """That one strategy wins from another, in each seed: exactly where that is known, else on drawn boards. together:
     many claims are judged together."""
     every = r.won(one, other)
-    cases = [Comparison(each.mean, ">", 0.0, None if each.error is None else widened(each.error, together))
-             for each in every]  # fmt: skip
+    cases = [Comparison(each.mean, ">", 0.0, each.error_of(together)) for each in every]
     exact = all(each.error is None for each in every)
     said = figures_text([each.mean for each in every], 3) if exact else ", ".join(each.text(together) for each in every)
     return Claim(text, source, cases, unit=START, detail=f"{one} wins {said}") if every else None
@@ -262,12 +323,13 @@ def crosstable_sheet(r: CourseResults, names: Sequence[str], unit: str, together
 
 def crosstable_note(r: CourseResults, unit: str, together: int) -> str:
     """What is to be said below such a table."""
-    seed = min((seed for *_, seed in (*r.pairs, *r.matches)), default=0)
-    deals = sorted({int(each["deals"]) for each in r.matches.values()})
+    seed = min((seed for *_, seed in (*r.pairs, *r.drawn)), default=0)
+    draws = sorted({int(each["draws"]) for each in r.drawn.values()})
     how = "Exactly, over all boards."
-    if deals:
-        how = (f"With ±: by a match of {' or '.join(f'{n:,}' for n in deals)} duplicate deals, with the interval that "
-               f"is 95% for {together} claims together. Without: exactly, over all boards.")  # fmt: skip
+    if draws:
+        how = (f"With ±: on drawn boards, which are every flop with {' or '.join(map(str, draws))} turns that are "
+               "drawn at random, and all rivers; all hands play all hands. The interval is 95% for "
+               f"{together} claims together. Without: exactly, over all boards.")  # fmt: skip
     return f"{unit}, the mean over both seats, seed {seed}. {how} Empty: not measured."
 
 

@@ -24,7 +24,7 @@ from kibitz.papers.gibson2011_strategies import (
 )
 from kibitz.papers.holdem import arguments
 from kibitz.papers.holdem_course import (
-    MATCH,
+    DRAWN,
     OPENINGS,
     PAIR,
     POINT,
@@ -32,9 +32,9 @@ from kibitz.papers.holdem_course import (
     WHOLE,
     CourseRecipe,
     CourseSetting,
-    matches_of,
     openings,
     pair,
+    pairs_as_trained,
     point,
     strategies_of,
     trainings_of,
@@ -78,7 +78,7 @@ FEWER, FEWEST = {GAME: 0, SMALL: 4}, 6
 WHY_LOOKS, SMALL_WHY = (25, 50, 100, 200, 400, 800, 1600), (25, 100, 400)
 EQUILIBRIA = tuple(range(8))  # seeds of many equilibria of the base
 # Seconds on one H200: a board of a computation, an iteration of Base in the bucket form, and measurements.
-BOARD, ITERATION, LOOK, EXACTLY, VALUE, PLAYED = 1 / 4800, 0.05, 20.0, 165.0, 190.0, 30.0
+BOARD, ITERATION, LOOK, EXACTLY, VALUE, ESTIMATED = 1 / 4800, 0.05, 20.0, 165.0, 190.0, 15.0
 # Measured: 0.015 s an iteration of Base with TF32, 0.055 of Dynamic.
 TIMES = {FINEST: 6.0, ALL: 1.0, CONDITIONAL: 1.5, DYNAMIC: 1.0, EACH: 10.0} | dict.fromkeys((*FINER, *ALONE), 1.0)
 
@@ -164,6 +164,9 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
         every = [(one, other) for one, other in combinations(names, 2)]
         return Run(PAIR, pair, [(a, b, seed, (last[a], last[b]), *of) for a, b in every])
 
+    def trained(*names: str, seed: int = SEEDS[0]) -> Run:
+        return trainings_of({name: [last[name]] for name in names}, seed, setting)
+
     def stage(name: str, about: str, *runs: Run) -> Stage:
         return Stage(name, about, runs, seconds_of)
 
@@ -190,11 +193,11 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
                 *(Run(POINT, point, [(control, seed, last[ALL], *of)]) for seed in SEEDS))  # fmt: skip
     for seed in SEEDS:
         yield stage(f"two-conditional-{seed}", "S=N with experts that are solved per hand that comes to their part",
-                    trainings_of([BASE], seed, last, setting),
+                    trained(BASE, seed=seed),
                     Run(POINT, point, [(CONDITIONAL, seed, last[ALL], *of)]))  # fmt: skip
     last[CONDITIONAL] = last[ALL]
     yield stage("two-conditional-whole", "the same, exactly",
-                trainings_of([BASE, CONDITIONAL], first, last, setting),
+                trained(BASE, CONDITIONAL),
                 Run(WHOLE, whole, [(CONDITIONAL, first, last[ALL], *of)]),
                 Run(PAIR, pair, [(BASE, CONDITIONAL, first, (last[BASE], last[ALL]), *of)]))  # fmt: skip
     yield stage("two-dynamic-0", "Dynamic: curve, exact exploitability, exact winnings",
@@ -228,17 +231,14 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
         whole_of = [(name, seed, some_boards[-1], *of) for name in both] if seed == first else []
         yield stage(f"two-sampled-{seed}", "Base and S=N by the paper's algorithm, on sampled boards",
                     *(course(name, seed, some_boards) for name in both), Run(WHOLE, whole, whole_of))  # fmt: skip
-    every = (*NAMES, CONDITIONAL)
 
-    def trained(*names: str) -> Run:
-        return trainings_of(names, first, last, setting)
-
-    yield stage("two-trained-0", "Base, Dynamic and both kinds of S=N: trained and kept for matches",
-                trained(*(name for name in every if name not in (EACH, FINEST))))  # fmt: skip
+    yield stage("two-trained-0", "Base, Dynamic and both kinds of S=N: trained and kept for others",
+                trained(BASE, ALL, DYNAMIC, CONDITIONAL))  # fmt: skip
     yield stage("two-trained-each-0", "the same of S={i}", trained(BASE, EACH))
     yield stage("two-trained-finest-0", "the same of Finest", trained(FINEST))
-    yield stage("two-pairs-0", "all strategies: matches of all pairs", trained(*every),
-                matches_of(combinations(every, 2), first, last, 0, setting, GAME))  # fmt: skip
+    by_time = BASE, ALL, DYNAMIC, CONDITIONAL, EACH, FINEST  # as the stages before have them ready
+    yield stage("two-pairs-0", "all strategies: all pairs on drawn boards",
+                *pairs_as_trained({name: [last[name]] for name in by_time}, first, setting))  # fmt: skip
     yield stage("why-equilibria", "many equilibria of Base",
                 Run(POINT, point, [(BASE, seed, last[BASE], *of) for seed in EQUILIBRIA]))  # fmt: skip
     for seed in SEEDS:
@@ -253,7 +253,7 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
 
 def seconds_of(run: Run, piece: int) -> float:
     """Of a step on one H200, about."""
-    fixed = {WHOLE: EXACTLY, OPENINGS: LOOK, PAIR: VALUE, MATCH: PLAYED}
+    fixed = {WHOLE: EXACTLY, OPENINGS: LOOK, PAIR: VALUE, DRAWN: ESTIMATED}
     if run.name.removeprefix(FURTHER) in fixed:
         return fixed[run.name.removeprefix(FURTHER)]
     name, steps = run.pieces[piece][0], run.pieces[piece][2]

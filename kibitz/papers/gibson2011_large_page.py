@@ -4,32 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 
 from kibitz.core.errors import ArtefactError
 from kibitz.papers import gibson2011_large as large
-from kibitz.papers import holdem_page as shared
 from kibitz.papers.claims import MOST, OURS, START, Claim, Comparison
 from kibitz.papers.course_results import (
     FLAT,
     CourseResults,
+    Earnings,
     convergence,
     crosstable_sheet,
     curves,
+    earnings,
     less_exploitable,
     results_among,
     results_of,
     sizes_sheet,
-    widened,
     winnings,
     wins,
 )
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_holdem import PAPER, SOURCE, TITLE
-from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FILES, FINEST, NAMES, sizes_of
-from kibitz.papers.holdem import HoldemSetting
-from kibitz.papers.holdem_page import HoldemResults
+from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES, sizes_of
 from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import Sheet
 
@@ -49,16 +46,6 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
     return r
 
 
-def matched(r: CourseResults) -> HoldemResults | None:
-    """All matches of the first seed, with intervals for so many claims; None where some are missing."""
-    pairs = list(combinations(NAMES, 2))
-    if not all((one, other, 0) in r.matches for one, other in pairs):
-        return None
-    won = {(a, b): (r.matches[a, b, 0]["mean"], widened(r.matches[a, b, 0]["error"], CLAIMS)) for a, b in pairs}
-    deals = r.matches[*pairs[0], 0]["deals"]
-    return HoldemResults(HoldemSetting(large.GAME, large.LIMITS, 0, deals, ""), FILES, {}, {}, won, {}, {})
-
-
 def further(r: CourseResults) -> CourseResults:
     """What was measured of strategies that were trained further."""
     return replace(results_among(r.others, large.FURTHER), before=r)
@@ -66,13 +53,15 @@ def further(r: CourseResults) -> CourseResults:
 
 def claims(r: CourseResults) -> Iterator[Claim]:
     """What the paper says of Table 2, two players; claims that nothing was measured for are left out."""
-    table = matched(r)
-    if table is not None:
+    earned = earnings(r, NAMES, CLAIMS)
+    if earned is not None:
         for x, y in ((DYNAMIC, BASE), (ALL, BASE), (ALL, EACH)):
-            yield shared.earns(f"{x} earns more than {y}", SOURCE, table, x, y)
-        yield shared.earns(f"{EACH} earns no more than {BASE}", SOURCE, table, EACH, BASE, "<=")
-        for name in NAMES[:-1]:
-            yield shared.beats(f"the finest strategy beats {name}", SOURCE, table, FINEST, name)
+            yield _earns(f"{x} earns more than {y}", earned, x, ">", y)
+        yield _earns(f"{EACH} earns no more than {BASE}", earned, EACH, "<=", BASE)
+    for name in NAMES[:-1]:
+        beaten = wins(f"the finest strategy beats {name}", SOURCE, r, FINEST, name, CLAIMS)
+        if beaten is not None:
+            yield beaten
     yield from compared(r)
     for claim in compared(further(r)):
         yield replace(claim, text=f"trained to a gap of {large.FURTHER_GAP:g}, {claim.text}", source=OURS)
@@ -84,6 +73,13 @@ def claims(r: CourseResults) -> Iterator[Claim]:
                     [Comparison(abs(each - theirs), "<", NEAR, r.margin(BASE, seed=seed))
                      for seed, each in zip(seeds, mine, strict=True)], unit=START,
                     detail=f"{', '.join(f'{each:.2f}' for each in mine)} against {theirs:.2f}")  # fmt: skip
+
+
+def _earns(text: str, earned: Earnings, one: str, relation: str, other: str) -> Claim:
+    """That one strategy earns more than another, or no more, in the mean over all others."""
+    mine, theirs = earned.of(one), earned.of(other)
+    return Claim(text, SOURCE, [Comparison(mine.mean, relation, theirs.mean, earned.more(one, other).error)],
+                 unit=START, detail=f"{mine.text()} against {theirs.text()}")  # fmt: skip
 
 
 def compared(r: CourseResults) -> Iterator[Claim]:
@@ -102,13 +98,13 @@ def compared(r: CourseResults) -> Iterator[Claim]:
 
 
 def table(r: CourseResults) -> Sheet:
-    earned, rows = matched(r), list[tuple[str, ...]]()
+    earned, rows = earnings(r, NAMES, CLAIMS), list[tuple[str, ...]]()
     for name in (*NAMES[:-1], large.CONDITIONAL, FINEST):
         spread, of_paper = r.spread(name), PAPER.get(name)
         seeds = "" if spread is None else ", ".join(f"{value:.2f}" for value in spread.values)
         rows.append((
             name,
-            "not measured" if earned is None or of_paper is None else "{:.2f} ± {:.2f}".format(*earned.earns(name)),
+            "not measured" if earned is None or of_paper is None else earned.of(name).text(),
             "" if of_paper is None else f"{of_paper[0]:.2f} ± {of_paper[1]:.2f}",
             _sampled(r, name) if spread is None else f"{spread.mean:.2f}", seeds,
             "" if of_paper is None else f"{of_paper[2]:.2f}",
@@ -117,8 +113,9 @@ def table(r: CourseResults) -> Sheet:
         "Table 2, two players: milli-big-blinds per hand",
         ("strategy", "earns", "paper", "exploitability", "by seed", "paper"), rows,
         "Exploitability: the mean of what best responses of both players win in the unabstracted game, exact unless it "
-        "says otherwise; by seed where it is exact. Earnings: the mean over matches against each of the others"
-        + (", not played yet" if earned is None else f", seed 0; intervals are 95% for all {CLAIMS} claims together")
+        "says otherwise; by seed where it is exact. Earnings: the mean of what it wins from each of the others, on "
+        "drawn boards"
+        + (", not measured yet" if earned is None else f", seed 0; intervals are 95% for all {CLAIMS} claims together")
         + ". The paper's finest strategy has 797 million infosets, and its S={i} has other parts.",
         table=2,
     )  # fmt: skip
@@ -187,7 +184,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                    (("trained over all boards", (*NAMES, large.CONDITIONAL)),), palette=large.COLOURED)  # fmt: skip
     ends = [replace(sheet, title=f"{sheet.title}, trained to a gap of {large.FURTHER_GAP:g}")
             for sheet in (convergence(beyond, (*NAMES, large.CONDITIONAL)), winnings(beyond, "mbb/h"))]  # fmt: skip
-    played = [crosstable_sheet(r, (*NAMES, large.CONDITIONAL), "mbb/h", CLAIMS)] if r.matches else []
+    played = [crosstable_sheet(r, (*NAMES, large.CONDITIONAL), "mbb/h", CLAIMS)] if r.drawn else []
     not_all = f" Not converged by the plan's rule: {', '.join(unsure)}." if unsure else ""
     return Page(
         about=f"{large.GAME} with percentile E[HS²] buckets and perfect recall, at most {large.LIMITS[0]:,} infosets "
@@ -217,8 +214,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             "error of any two strategies. With a gap of 0.1 it is that of the same strategies with a gap of 1, until "
             "their exact figures are known.",
             f"A claim holds if it is true in at least {MOST:.0%} of its seeds, and fails if it is false in as many.",
-            *([] if r.matches else ["Claims about earnings, the mean over all opponents, are left out: no matches were "
-                                    "played. Exact winnings from Base are known for some."]),
+            *([] if r.drawn else ["Claims about earnings, the mean over all opponents, are left out: pairs were not "
+                                  "measured. Exact winnings from Base are known for some."]),
         ),
         sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.CONDITIONAL, large.SAMPLED)),
                                          winnings(r, "mbb/h"), *played, *ends, sizes(r), openings(r)) if sheet.rows),
@@ -227,7 +224,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                  "exact": list(r.exact.values()), "pairs": list(r.pairs.values()),
                  "further": [*beyond.exact.values(), *beyond.pairs.values(),
                              *(p for of in beyond.points.values() for p in of)],
-                 "matches": list(r.matches.values()), "openings": list(r.openings.values()),
+                 "drawn": list(r.drawn.values()), "openings": list(r.openings.values()),
                  "paper": {name: list(row) for name, row in PAPER.items()}},
     )  # fmt: skip
 

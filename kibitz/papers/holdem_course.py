@@ -8,28 +8,32 @@ train side by side, and another one plays their strategies. Figures are in thous
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kibitz.core import store
 from kibitz.core.gpu import cupy_module
 from kibitz.core.resources import cores
 from kibitz.forms.profile import Profile
-from kibitz.papers.holdem import arguments, form_within, score_in, unit_of
+from kibitz.papers.holdem import arguments, form_within, unit_of
 from kibitz.papers.runs import LARGEST, Run, made_by, plain
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.sampled.form import ViewForm
 from kibitz.poker.stitching.experts import poker_of
 from kibitz.poker.stitching.part_form import PartForm
+from kibitz.poker.whole.drawn import BOARDS, DRAWS, won_on_drawn_boards
 from kibitz.poker.whole.flops import SampledSweep, gains_by_opening
 from kibitz.poker.whole.profiles import against, node_strategy
 from kibitz.poker.whole.walk import Sweep
@@ -51,7 +55,7 @@ class CourseSetting:
     limits: tuple[int, ...]  # infosets of computations, as the paper's strategies need them
     gap: float  # NashConv in the abstract game to which bases are solved, thousandths of a big blind
     every: int  # on a sample every so many flops are gone through
-    deals: int  # of matches with a small deck; of hold'em as `matches_of` says. Ledgers are keyed by it
+    deals: int  # of matches. There are none any more, but ledgers are keyed by it
     folder: str  # of checkpoints
     device: str
 
@@ -225,6 +229,14 @@ class HoldemCourse:
         path = self._place(steps, "profile")
         return path if (path / "manifest.json").exists() else None
 
+    @contextlib.contextmanager
+    def _alone(self, steps: int) -> Iterator[None]:
+        """A strategy that another process trains, to keep it, is waited for."""
+        path = self._place(steps, "lock")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with store.locked(path):
+            yield
+
     def _place(self, steps: int, kind: str) -> Path:
         """Of what other processes find, if they are of the same version: another may train and measure otherwise."""
         return self.folder.with_name(f"{self.folder.name}-{steps}-{_version()}.{kind}")
@@ -238,9 +250,11 @@ class HoldemCourse:
 
     def played(self, steps: int) -> Profile:
         """The strategy as it was kept, by this process or by another; else it is trained now."""
-        kept = self.kept(steps)
-        if (self._profile is None or self._profile[0] != steps) and kept is not None:
-            self._profile = steps, Profile.load(kept)
+        if self._profile is None or self._profile[0] != steps:
+            with self._alone(steps):
+                kept = self.kept(steps)
+            if kept is not None:
+                self._profile = steps, Profile.load(kept)
         return self.train(steps)
 
     def figures(self, profile: Profile) -> dict[str, Any]:
@@ -254,13 +268,16 @@ class HoldemCourse:
 
     def keep(self, steps: int) -> Path:
         """Where the strategy after so many iterations is kept. Unless it was, it is trained and written down with the
-        figures of its training, and what it was trained with is let go, joint weights too: memory of a GPU is short."""
+        figures of its training; the bucket form and its joint weights are let go: memory of a GPU is short."""
         place = self._place(steps, "profile")
-        if self.kept(steps) is not None:
-            return place
-        profile = self.train(steps)
-        profile.replaced(profile.probabilities, training=self.figures(profile)).save(place)
+        with self._alone(steps):
+            if self.kept(steps) is not None:
+                return place
+            profile = self.train(steps)
+            profile.replaced(profile.probabilities, training=self.figures(profile)).save(place)
         self._profile = None  # it holds its form
+        if self.samples:  # it is small, and may be trained further
+            return place
         self.__dict__.pop("computations", None)
         for weights in ("_parts", "_bucket_forms"):
             self.rules.__dict__.pop(weights, None)
@@ -310,9 +327,8 @@ class HoldemCourse:
         return float(form.measure(profile.probabilities).nash_conv) * self.setting.unit
 
 
-DEALS = 20_000_000  # of a match: 3 million a second on 16 cores
 POINT, TRAIN, WHOLE = "points", "training", "all boards"  # names of runs
-OPENINGS, PAIR, MATCH = "gains by opening", "exact pairs", "matches"
+OPENINGS, PAIR, DRAWN = "gains by opening", "exact pairs", "pairs on drawn boards"
 Recipes = Callable[[str, CourseSetting], CourseRecipe]
 _recipes: dict[str, Recipes] = {}
 _courses: dict[tuple[str, int, CourseSetting], HoldemCourse] = {}
@@ -421,49 +437,42 @@ def pair(one: str, other: str, seed: int, steps: Sequence[int], *fields: Any) ->
     return {"one": one, "other": other, "seed": seed, "steps": list(steps), "mean": setting.unit * sum(won) / 2}
 
 
-def matched(
-    one: str, other: str, seed: int, steps: Sequence[int], number: int, deals: int, *fields: Any
+def estimate(
+    one: str, other: str, seed: int, steps: Sequence[int], draws: int, count: int, *fields: Any
 ) -> dict[str, Any]:  # fmt: skip
-    """The same by a match of duplicate deals, with its 95% interval. number: of the match, which has deals of its
-    own."""
-    from kibitz.evaluate.match import match
-
+    """The same on boards that are drawn, with its 95% interval. All pairs of a seed have the same boards."""
     setting = CourseSetting(*fields)
-    players = []
-    for name, to in zip((one, other), steps, strict=True):
-        players.append(_agent(str(course(name, seed, setting).keep(to)), setting.game))
+    first, second = (course(name, seed, setting).played(to) for name, to in zip((one, other), steps, strict=True))
     began = time.perf_counter()
-    score = match(_machine_of(setting.game), *players, deals=deals, seed=1000 * seed + number)
-    return {"one": one, "other": other, "seed": seed, "steps": list(steps), "deals": deals,
-            "playing": time.perf_counter() - began, **score_in(setting.unit, score)}  # fmt: skip
+    won = won_on_drawn_boards(rules_of(setting.game), first, second, draws, count, seed, setting.device)
+    return {"one": one, "other": other, "seed": seed, "steps": list(steps), "draws": draws, "count": count,
+            "boards": won.boards, "mean": setting.unit * won.mean, "error": setting.unit * won.error,
+            "by_draw": np.round(setting.unit * won.by_draw, 6).tolist(),
+            "measuring": time.perf_counter() - began}  # fmt: skip
 
 
-def matches_of(
-    pairs: Iterable[tuple[str, str]], seed: int, last: Mapping[str, int], first: int, setting: CourseSetting, game: str
+def trainings_of(steps: Mapping[str, Sequence[int]], seed: int, setting: CourseSetting) -> Run:
+    """A run that trains strategies and keeps them, each after so many iterations."""
+    every = [(name, n) for name, looks in steps.items() for n in looks]
+    return Run(TRAIN, train, [(name, seed, n, *arguments(setting)) for name, n in every], prepares=True)
+
+
+def pairs_as_trained(steps: Mapping[str, Sequence[int]], seed: int, setting: CourseSetting) -> list[Run]:
+    """Strategy by strategy: it is trained, or waited for while another process trains it; then what those before it, as
+    they are at their ends, win from it is estimated."""
+    runs, last = [], {name: looks[-1] for name, looks in steps.items()}
+    for k, (name, looks) in enumerate(steps.items()):
+        for n in looks:
+            runs.append(trainings_of({name: [n]}, seed, setting))
+            if k:
+                before = [(other, name) for other in list(steps)[:k]]
+                runs.append(estimates_of(before, seed, last | {name: n}, setting))
+    return runs
+
+
+def estimates_of(
+    pairs: Iterable[tuple[str, str]], seed: int, last: Mapping[str, int], setting: CourseSetting
 ) -> Run:  # fmt: skip
-    """A run of matches between strategies after so many iterations. first: number of the first match; game: the one
-    that is large, where there are more deals."""
-    deals = DEALS if setting.game == game else setting.deals
-    return Run(MATCH, matched, [(one, other, seed, (last[one], last[other]), first + k, deals, *arguments(setting))
-                                for k, (one, other) in enumerate(pairs)])  # fmt: skip
-
-
-def trainings_of(names: Iterable[str], seed: int, last: Mapping[str, int], setting: CourseSetting) -> Run:
-    """A run that trains strategies and keeps them."""
-    return Run(TRAIN, train, [(name, seed, last[name], *arguments(setting)) for name in names], prepares=True)
-
-
-@lru_cache(1)
-def _machine_of(game: str) -> Any:
-    from kibitz.solvers.machines import machine_of
-
-    return machine_of(game)
-
-
-@lru_cache(8)
-def _agent(path: str, game: str) -> Any:
-    """Who plays a strategy that is kept: a table of all its infosets, which takes long to make of a large one. Matches
-    of several papers share it."""
-    from kibitz.play.agents import agent
-
-    return agent(Profile.load(path), _machine_of(game))
+    """A run that estimates what strategies win from each other after so many iterations."""
+    return Run(DRAWN, estimate, [(one, other, seed, (last[one], last[other]), DRAWS, BOARDS, *arguments(setting))
+                                 for one, other in pairs])  # fmt: skip

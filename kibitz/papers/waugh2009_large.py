@@ -20,17 +20,17 @@ from kibitz.papers.course_results import (
     wins,
 )
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
-from kibitz.papers.gibson2011_large import BOARD, ITERATION, LOOK, PLAYED, VALUE
+from kibitz.papers.gibson2011_large import BOARD, ESTIMATED, ITERATION, LOOK, VALUE
 from kibitz.papers.holdem import arguments
 from kibitz.papers.holdem_course import (
-    MATCH,
+    DRAWN,
     PAIR,
     POINT,
     TRAIN,
     CourseRecipe,
     CourseSetting,
-    matches_of,
     pair,
+    pairs_as_trained,
     point,
     strategies_of,
     trainings_of,
@@ -63,6 +63,7 @@ SINGLE = (BASE, SMALLER, LARGEST)  # with imperfect recall
 POINTS, LOOKS = (17, 18), {FOURTEEN: (75, 300), TWELVE: (100, 400)}  # powers of two of boards; iterations
 SMALL_POINTS, SMALL_LOOKS = (10, 12, 14, 15, 16), (200, 400, 800, 1600)
 TINY_POINTS, TINY_LOOKS = (3, 4), (5, 10)
+PAIR_POINTS = 16, 17, 18  # powers of two of boards after which the grafted strategy plays the others
 TOGETHER = {"": (BASE, GRAFTED), "-single": (SMALLER, LARGEST), "-recall": (TWELVE, FOURTEEN)}  # trained side by side
 TIMES = {FOURTEEN: 6, TWELVE: 3}  # an iteration, by one of percentile(8)
 
@@ -78,6 +79,13 @@ def points(setting: CourseSetting, name: str) -> tuple[int, ...]:
     if name in LOOKS:
         return {GAME: LOOKS[name], SMALL: SMALL_LOOKS}.get(setting.game, TINY_LOOKS)
     return tuple(1 << power for power in {GAME: POINTS, SMALL: SMALL_POINTS}.get(setting.game, TINY_POINTS))
+
+
+def pair_points(setting: CourseSetting, name: str) -> tuple[int, ...]:
+    """Iterations of each computation after which a strategy plays those before it, as they are at their ends."""
+    if name == GRAFTED and setting.game == GAME:
+        return tuple(1 << power for power in PAIR_POINTS)
+    return points(setting, name)[-1:]
 
 
 def recipe_of(name: str, setting: CourseSetting) -> CourseRecipe:
@@ -103,7 +111,9 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
         return Run(PAIR, pair, [(a, b, seed, (last[a], last[b]), *of) for a, b in every])
 
     def ready(seed: int, *names: str) -> Run:
-        return trainings_of(names, seed, last, setting)
+        return trainings_of({name: [last[name]] for name in names}, seed, setting)
+
+    looks = {name: pair_points(setting, name) for name in (*SINGLE, TWELVE, FOURTEEN, GRAFTED)}  # as they are ready
 
     for seed in SEEDS:
         yield Stage(f"graft-{seed}", "imperfect recall: the grafted strategy against 20x8, 20x7 and 20x32, exactly",
@@ -114,11 +124,11 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
     for seed in SEEDS:
         for file, names in TOGETHER.items():
             ends = [Run(POINT, point, [(name, seed, last[name], *of) for name in names if name in LOOKS])]
-            yield Stage(f"graft-trained{file}-{seed}", f"{', '.join(names)}: trained and kept for matches",
-                        (ready(seed, *names), *(run for run in ends if run.pieces)), seconds_of)  # fmt: skip
-        yield Stage(f"graft-pairs-{seed}", "all strategies: matches of all pairs",
-                    (ready(seed, *NAMES), matches_of(combinations(NAMES, 2), seed, last, 100, setting, GAME)),
-                    seconds_of)  # fmt: skip
+            yield Stage(f"graft-trained{file}-{seed}", f"{', '.join(names)}: trained and kept for others",
+                        (trainings_of({name: looks[name] for name in names}, seed, setting),
+                         *(run for run in ends if run.pieces)), seconds_of)  # fmt: skip
+        yield Stage(f"graft-pairs-{seed}", "all strategies: all pairs on drawn boards",
+                    tuple(pairs_as_trained(looks, seed, setting)), seconds_of)  # fmt: skip
     yield Stage("graft-recall", "12 and 14, exactly against the grafted strategy",
                 (course(TWELVE, 0), course(FOURTEEN, 0), ready(0, BASE, GRAFTED),
                  pairs(0, [(GRAFTED, TWELVE), (GRAFTED, FOURTEEN)])), seconds_of)  # fmt: skip
@@ -128,8 +138,8 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
 
 def seconds_of(run: Run, piece: int) -> float:
     """Of a step on one H200, about."""
-    if run.name in (PAIR, MATCH):
-        return VALUE if run.name == PAIR else PLAYED
+    if run.name in (PAIR, DRAWN):
+        return VALUE if run.name == PAIR else ESTIMATED
     name, _, steps, *_ = run.pieces[piece]
     before = run.pieces[piece - 1][2] if piece and run.pieces[piece - 1][0] == name else 0
     measuring = 0.0 if run.name == TRAIN else LOOK
@@ -143,7 +153,7 @@ def seconds_of(run: Run, piece: int) -> float:
 
 def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
     r = results_of(Path(plan.results), PAPER)
-    if not any(GRAFTED in key for key in (*r.pairs, *r.matches)):
+    if not any(GRAFTED in key for key in (*r.pairs, *r.drawn)):
         raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage graft-0)")
     return r
 
@@ -164,7 +174,7 @@ def claims(r: CourseResults) -> Iterator[Claim]:
 
 def known(r: CourseResults) -> list[str]:
     """The strategies of which something was measured."""
-    return [name for name in NAMES if any(of == name for of, _ in r.points) or any(name in key for key in r.matches)]
+    return [name for name in NAMES if any(of == name for of, _ in r.points) or any(name in key for key in r.drawn)]
 
 
 def table(r: CourseResults) -> Sheet:
@@ -188,12 +198,12 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                       ("trained over all boards", (TWELVE, FOURTEEN))), unit="mb/h")  # fmt: skip
     recall = ("12 and 14 have the paper's number of buckets in each round and perfect recall, and were solved by dcfr+ "
               "over all boards. ") if {TWELVE, FOURTEEN} & set(names) else ""  # fmt: skip
-    exact = "" if r.matches else "Winnings are exact. "
+    exact = "" if r.drawn else "Winnings are exact. "
     sizes = sizes_sheet(r, names, "Of the grafted strategy: the buckets of its base, of the grafts of r and cr, and of "
                         "those of ccr and cccr. The numbers are limits: there are 169 kinds of hands before the flop, "
                         "and hands of equal strength share a bucket.")  # fmt: skip
     return Page(
-        starts=len({seed for one, _, seed in (*r.pairs, *r.matches) if one == GRAFTED}),
+        starts=len({seed for one, _, seed in (*r.pairs, *r.drawn) if one == GRAFTED}),
         summary=f"The paper makes {len(matches())} claims about this table; {len(missing)} were not measured yet."
         if missing else "",
         about=f"{GAME} with percentile E[HS²] buckets, as fixed in docs/plans/large_tables.md. There is a graft for "
@@ -215,7 +225,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         ),
         sheets=(*([table(r)] if pairs > 2 else []), winnings(r, "mb/h"), sizes, convergence(r, names)),
         pictures=(*([heat] if pairs > 2 else []), *([picture] if picture.panels else [])),
-        figures={"unit": "mb/h", "pairs": [*r.pairs.values(), *r.matches.values()],
+        figures={"unit": "mb/h", "pairs": [*r.pairs.values(), *r.drawn.values()],
                  "points": [p for some in r.points.values() for p in some]},
     )  # fmt: skip
 

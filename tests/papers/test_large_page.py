@@ -6,6 +6,7 @@ import json
 import re
 from itertools import combinations
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -18,8 +19,18 @@ from kibitz.papers import gibson2011_large as large
 from kibitz.papers import gibson2011_large_page as page
 from kibitz.papers import gibson2011_why as why
 from kibitz.papers import holdem_course as courses
-from kibitz.papers.course_results import CourseResults, crosstable_sheet, results_of, widened, wins
+from kibitz.papers.course_results import (
+    CourseResults,
+    Winnings,
+    crosstable_sheet,
+    earnings,
+    last_looks,
+    results_of,
+    widened,
+    wins,
+)
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES
+from kibitz.poker.whole.drawn import interval
 
 HEIGHT = {BASE: 310.0, DYNAMIC: 307.0, EACH: 301.0, ALL: 289.0, FINEST: 135.0}
 
@@ -48,8 +59,9 @@ def made(folder, heights=HEIGHT, moved=0.1, seeds=(0, 1, 2), matches=True, tilt=
             if name != BASE:
                 entries.append(entry(courses.PAIR, one=BASE, other=name, seed=seed, steps=[400, 400], mean=-tilt))
     for one, other in combinations(NAMES, 2) if matches else ():
-        entries.append(entry(courses.MATCH, one=one, other=other, seed=0, steps=[400, 400], deals=100, mean=-tilt,
-                             error=1.0))  # fmt: skip
+        strata = [[-tilt / 4 + 0.2, -tilt / 4] * 2, [-tilt / 4, -tilt / 4 - 0.2] * 2]
+        entries.append(entry(courses.DRAWN, one=one, other=other, seed=0, steps=[400, 400], draws=2, boards=100,
+                             mean=-tilt, error=1.0, by_draw=strata))  # fmt: skip
     (folder / "some.json").write_text(json.dumps(entries))
     return PaperPlan(starts=3, results=str(folder))
 
@@ -146,11 +158,12 @@ def test_what_is_missing(tmp_path):
 
 def test_winnings_are_exact_where_they_are_known_so():
     exact = {"one": "a", "other": "b", "seed": 0, "mean": 3.0}
-    match = {"one": "b", "other": "a", "seed": 0, "mean": 5.0, "error": 1.0, "deals": 7}
-    later = {"one": "b", "other": "a", "seed": 1, "mean": 0.9, "error": 0.5, "deals": 7}
+    match = {"one": "b", "other": "a", "seed": 0, "mean": 5.0, "error": 1.0, "draws": 2}
+    later = {"one": "b", "other": "a", "seed": 1, "mean": 0.9, "error": 0.5, "draws": 3}
     r = CourseResults({}, {}, {}, {("a", "b", 0): exact}, {("b", "a", 0): match, ("b", "a", 1): later}, 0.0, ())
-    assert r.won("a", "b") == [(0, 3.0, None), (1, -0.9, 0.5)] and r.won("b", "a") == [(0, -3.0, None), (1, 0.9, 0.5)]
-    assert r.won_first("b", "a") == (0, -3.0, None) and r.won_first("a", "c") is None and r.won("a", "c") == []
+    assert r.won("a", "b") == [Winnings(0, 3.0, None), Winnings(1, -0.9, 0.5)]
+    assert r.won("b", "a") == [Winnings(0, -3.0, None), Winnings(1, 0.9, 0.5)]
+    assert r.won_first("b", "a") == Winnings(0, -3.0, None) and r.won_first("a", "c") is None and r.won("a", "c") == []
     claim = wins("b wins", "paper", r, "b", "a", 13)
     first, second = claim.cases
     assert (first.left, first.error, first.true) == (-3.0, None, False)
@@ -160,7 +173,39 @@ def test_winnings_are_exact_where_they_are_known_so():
     cells = {row[0]: row[1:] for row in crosstable_sheet(only, ("a", "b", "c"), "mbb/h", 1).rows}
     assert cells == {"a": ("", "-0.90 ± 0.50", ""), "b": ("0.90 ± 0.50", "", "")}
     note = crosstable_sheet(only, ("a", "b"), "mbb/h", 4).note
-    assert "seed 1" in note and "7 duplicate deals" in note and "95% for 4 claims" in note
+    assert "seed 1" in note and "3 turns" in note and "95% for 4 claims" in note
+
+
+def test_what_winnings_still_changed_is_added_to_their_interval():
+    looks = [{"one": "a", "other": "g", "seed": 0, "steps": [400, n], "mean": mean, "error": 0.5, "draws": 2}
+             for n, mean in ((400, -2.0), (100, 9.0), (200, -3.5))]  # fmt: skip
+    last = last_looks(looks)["a", "g", 0]
+    assert last["steps"] == [400, 400] and last["moved"] == 1.5
+    r = CourseResults({}, {}, {}, {}, last_looks(looks), 0.0, ())
+    (won,) = r.won("g", "a")
+    assert (won.mean, won.error_of(1)) == (2.0, 2.0) and won.text() == "2.00 ± 2.00"
+    assert wins("g wins", "paper", r, "g", "a").verdict == "undecided"
+    alone = last_looks([looks[0], looks[1]])["a", "g", 0]  # a quarter is no half
+    assert alone["steps"] == [400, 400] and "moved" not in alone
+
+
+def test_earnings_are_of_the_same_boards():
+    """As by writing down what each strategy earns in each draw of each stratum."""
+    random, names = np.random.default_rng(1), ("a", "b", "c")
+    boards = random.normal(size=(2, 30))  # luck that all pairs share
+    drawn = {pair: {"by_draw": (0.1 * k + boards + 0.1 * random.normal(size=(2, 30))).tolist()}
+             for k, pair in enumerate([("a", "b", 0), ("c", "a", 0), ("b", "c", 0)])}  # fmt: skip
+    earned = earnings(CourseResults({}, {}, {}, {}, drawn, 0.0, ()), names, 4)
+    ab, ca, bc = (np.array(each["by_draw"]) for each in drawn.values())
+    by_name = {"a": (ab - ca) / 2, "b": (bc - ab) / 2, "c": (ca - bc) / 2}
+    for name, earns in by_name.items():
+        mean, error = interval(earns)
+        assert earned.of(name) == pytest.approx((0, mean, widened(error, 4), 0.0))
+    mean, error = interval(by_name["a"] - by_name["b"])
+    assert earned.more("a", "b") == pytest.approx((0, mean, widened(error, 4), 0.0))
+    assert earned.of("a").error < 0.5 * earned.won("a", "b").error  # what pairs share is not counted
+    del drawn["c", "a", 0]
+    assert earnings(CourseResults({}, {}, {}, {}, drawn, 0.0, ()), names, 4) is None
 
 
 def test_further_training_without_exact_figures_takes_the_sampling_error_of_less_training(tmp_path):

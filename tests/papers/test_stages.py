@@ -74,7 +74,7 @@ def test_every_stage(small):
     assert {(BASE, 0), (BASE, 1), (ALL, 0), (EACH, 0), ("Base.cfr", 0), ("Base.cfr+ last", 0)} <= found
     exact = {e["name"]: e["exploitability"] for e in results[holdem_course.WHOLE]}
     assert all(value > 0 for value in exact.values()) and len(exact) == 9
-    assert len(results[holdem_course.MATCH]) == 15
+    assert len(results[holdem_course.DRAWN]) == 15
     points = [e for e in results[holdem_course.POINT] if e["name"] == two.SAMPLED]
     assert [e["steps"] for e in points] == [8, 16, 32] and points[-1]["gap"] < points[0]["gap"]
     assert all(e["gap"] > 0 for e in results[holdem_course.POINT] if e["name"] == ALL)

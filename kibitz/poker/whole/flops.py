@@ -86,7 +86,7 @@ def gains_by_opening(sweep: Sweep, tell: Tell | None = None) -> list[OpeningGain
     """By seat and way to the first board: what a best response from there on gets above what the strategy gets."""
     best, played = (sweep.sums((0, 1), mode, tell) for mode in (BEST, PLAYED))
     groups, betting = sweep.lanes.of_round(sweep.begin), sweep.game.betting
-    deals = sweep.hands(0) * math.comb(len(sweep.boards.deck) - sweep.hole, sweep.hole)
+    deals = sweep.deals
     gains = []
     for seat in (0, 1):
         own = np.asarray(sweep.roots(1 - seat)[-1], np.float64)  # the reach of the other of the other: the seat's own

@@ -164,8 +164,12 @@ class Sweep:
             close_round(betting[level], self._head[level], 0, 1, seat, mode, strategies, flat(roots[level]), after,
                         self.room(), above)  # fmt: skip
             after = above
-        deals = self.hands(0) * math.comb(len(self.boards.deck) - self.hole, self.hole)
-        return float(above[0, :, 0].sum()) / deals
+        return float(above[0, :, 0].sum()) / self.deals
+
+    @property
+    def deals(self) -> int:
+        """Ways to deal both hands."""
+        return self.hands(0) * math.comb(len(self.boards.deck) - self.hole, self.hole)
 
     # Shards
 
@@ -181,7 +185,8 @@ class Sweep:
         values = []
         for seat, root in zip(seats, roots, strict=True):
             total = self.vectors(self.begin, np.float64)
-            self._visit(shard, hands, self.begin, slice(0, 1), seat, mode, root, total)
+            first = slice(0, shard[self.begin].stop - shard[self.begin].start)
+            self._visit(shard, hands, self.begin, first, seat, mode, root, total)
             values.append(total)
         return values
 
