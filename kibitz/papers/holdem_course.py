@@ -281,9 +281,7 @@ class HoldemCourse:
         self.__dict__.pop("computations", None)
         for weights in ("_parts", "_bucket_forms"):
             self.rules.__dict__.pop(weights, None)
-        gc.collect()
-        if self.setting.device == "gpu":
-            cupy_module().get_default_memory_pool().free_all_blocks()
+        _let_go(self.setting.device)
         return place
 
     def save(self) -> None:
@@ -353,6 +351,13 @@ def save_courses() -> None:
     """Checkpoints of all that was trained in this process."""
     for each in _courses.values():
         each.save()
+
+
+def _let_go(device: str) -> None:
+    """Leave memory of a GPU to others."""
+    gc.collect()
+    if device == "gpu":
+        cupy_module().get_default_memory_pool().free_all_blocks()
 
 
 def _version() -> str:
@@ -445,6 +450,7 @@ def estimate(
     first, second = (course(name, seed, setting).played(to) for name, to in zip((one, other), steps, strict=True))
     began = time.perf_counter()
     won = won_on_drawn_boards(rules_of(setting.game), first, second, draws, count, seed, setting.device)
+    _let_go(setting.device)  # other processes train meanwhile
     return {"one": one, "other": other, "seed": seed, "steps": list(steps), "draws": draws, "count": count,
             "boards": won.boards, "mean": setting.unit * won.mean, "error": setting.unit * won.error,
             "by_draw": np.round(setting.unit * won.by_draw, 6).tolist(),
