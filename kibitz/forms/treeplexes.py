@@ -197,13 +197,9 @@ class Treeplexes:
 
 def normalise(sums: Floats, infosets: Infosets, fallback: Floats | None = None) -> Floats:
     """Weights by infoset column -> probabilities that sum to one in each infoset."""
-    totals = np.bincount(infosets.row_of_column, sums, minlength=len(infosets.labels))
-    row = infosets.row_of_column
-    empty = totals[row] <= 0.0
-    safe = np.where(totals > 0.0, totals, 1.0)
-    result: Floats = sums / safe[row]
-    if fallback is None:
-        result[empty] = 1.0 / infosets.width[row[empty]]
-    else:
-        result[empty] = fallback[empty]
+    from kibitz.forms.kernels.rows import normalise as kernel
+
+    result: Floats = np.empty(len(sums))
+    kernel(np.ascontiguousarray(sums, np.float64), np.ascontiguousarray(infosets.first, np.int64),
+           np.zeros(0) if fallback is None else np.ascontiguousarray(fallback, np.float64), result)  # fmt: skip
     return result

@@ -11,7 +11,7 @@ from kibitz.core.errors import ArtefactError
 from kibitz.papers import champions_phases as phases
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers.claims import OURS, Claim
-from kibitz.papers.course_results import CourseResults, convergence, crosstable_note, results_of, wins
+from kibitz.papers.course_results import CourseResults, convergence, crosstable_note, results_of, wins, without_draws
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_large import CONDITIONAL, ESTIMATED, EXACTLY, ITERATION, LOOK
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST
@@ -142,7 +142,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         sheets=(table(r), convergence(replace(r, points=first), NAMES), *phases.sheets(r)), pictures=(),
         figures={"unit": "thousandths of a small bet per hand",
                  "exact": [each for key, each in r.exact.items() if key[1] == 0],
-                 "pairs": [each for of in (r.pairs, r.drawn) for key, each in of.items()
+                 "pairs": [without_draws(each) for of in (r.pairs, r.drawn) for key, each in of.items()
                            if set(key[:2]) <= set(NAMES)]},
     )  # fmt: skip
 

@@ -189,6 +189,11 @@ def earnings(r: CourseResults, names: Sequence[str], together: int, seed: int = 
     return Earnings(by_draw, tuple(names), together)
 
 
+def without_draws(pair: dict[str, Any]) -> dict[str, Any]:
+    """An estimate without what it was in each draw, for readers of data.json."""
+    return {key: value for key, value in pair.items() if key != "by_draw"}
+
+
 def over_last_doubling(figures: Mapping[int, float]) -> float | None:
     """What a figure changed from half of the iterations that were made to all; figures: by iterations. Between looks it
     is interpolated, linearly in the logarithm of the iterations; before the first nothing is known."""
@@ -324,11 +329,11 @@ def crosstable_sheet(r: CourseResults, names: Sequence[str], unit: str, together
 def crosstable_note(r: CourseResults, unit: str, together: int) -> str:
     """What is to be said below such a table."""
     seed = min((seed for *_, seed in (*r.pairs, *r.drawn)), default=0)
-    draws = sorted({int(each["draws"]) for each in r.drawn.values()})
+    counts = sorted({int(each["boards"]) for each in r.drawn.values()})
     how = "Exactly, over all boards."
-    if draws:
-        how = (f"With ±: on drawn boards, which are every flop with {' or '.join(map(str, draws))} turns that are "
-               "drawn at random, and all rivers; all hands play all hands. The interval is 95% for "
+    if counts:
+        how = (f"With ±: on {' or '.join(f'{n:,}' for n in counts)} drawn boards: every flop, with turns and rivers "
+               "that are drawn at random; all hands play all hands on each. The interval is 95% for "
                f"{together} claims together. Without: exactly, over all boards.")  # fmt: skip
     return f"{unit}, the mean over both seats, seed {seed}. {how} Empty: not measured."
 

@@ -18,6 +18,7 @@ from kibitz.papers.course_results import (
     sizes_sheet,
     winnings,
     wins,
+    without_draws,
 )
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_large import BOARD, ESTIMATED, ITERATION, LOOK, VALUE
@@ -225,7 +226,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         ),
         sheets=(*([table(r)] if pairs > 2 else []), winnings(r, "mb/h"), sizes, convergence(r, names)),
         pictures=(*([heat] if pairs > 2 else []), *([picture] if picture.panels else [])),
-        figures={"unit": "mb/h", "pairs": [*r.pairs.values(), *r.drawn.values()],
+        figures={"unit": "mb/h", "pairs": [*r.pairs.values(), *map(without_draws, r.drawn.values())],
                  "points": [p for some in r.points.values() for p in some]},
     )  # fmt: skip
 

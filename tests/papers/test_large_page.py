@@ -158,8 +158,8 @@ def test_what_is_missing(tmp_path):
 
 def test_winnings_are_exact_where_they_are_known_so():
     exact = {"one": "a", "other": "b", "seed": 0, "mean": 3.0}
-    match = {"one": "b", "other": "a", "seed": 0, "mean": 5.0, "error": 1.0, "draws": 2}
-    later = {"one": "b", "other": "a", "seed": 1, "mean": 0.9, "error": 0.5, "draws": 3}
+    match = {"one": "b", "other": "a", "seed": 0, "mean": 5.0, "error": 1.0, "boards": 70}
+    later = {"one": "b", "other": "a", "seed": 1, "mean": 0.9, "error": 0.5, "boards": 3000}
     r = CourseResults({}, {}, {}, {("a", "b", 0): exact}, {("b", "a", 0): match, ("b", "a", 1): later}, 0.0, ())
     assert r.won("a", "b") == [Winnings(0, 3.0, None), Winnings(1, -0.9, 0.5)]
     assert r.won("b", "a") == [Winnings(0, -3.0, None), Winnings(1, 0.9, 0.5)]
@@ -173,11 +173,11 @@ def test_winnings_are_exact_where_they_are_known_so():
     cells = {row[0]: row[1:] for row in crosstable_sheet(only, ("a", "b", "c"), "mbb/h", 1).rows}
     assert cells == {"a": ("", "-0.90 ± 0.50", ""), "b": ("0.90 ± 0.50", "", "")}
     note = crosstable_sheet(only, ("a", "b"), "mbb/h", 4).note
-    assert "seed 1" in note and "3 turns" in note and "95% for 4 claims" in note
+    assert "seed 1" in note and "3,000 drawn boards" in note and "95% for 4 claims" in note
 
 
 def test_what_winnings_still_changed_is_added_to_their_interval():
-    looks = [{"one": "a", "other": "g", "seed": 0, "steps": [400, n], "mean": mean, "error": 0.5, "draws": 2}
+    looks = [{"one": "a", "other": "g", "seed": 0, "steps": [400, n], "mean": mean, "error": 0.5, "boards": 70}
              for n, mean in ((400, -2.0), (100, 9.0), (200, -3.5))]  # fmt: skip
     last = last_looks(looks)["a", "g", 0]
     assert last["steps"] == [400, 400] and last["moved"] == 1.5

@@ -266,3 +266,34 @@ def apply_cuts(parent, metric, first, least, out):
         for h in range(parent.shape[1]):
             p = parent[n, h]
             out[n, h] = last_at_most(least, U64(metric[n, h]), first[p], first[p + 1])
+
+
+@kernel
+def list_renamed(cards, group, tables, out):
+    """For each board, and each of its renamings `group` that leave it alone: what that makes of the hands there, as
+    rows of out [rows, hands]; returns how many. A board that only one leaves alone, which changes nothing, has none."""
+    live, place, image = tables.scratch[0], tables.scratch[1], tables.scratch[2]
+    row = 0
+    for b in range(cards.shape[0]):
+        if not group[b] & (group[b] - 1):
+            continue
+        left = list_free(cards[b], tables.deck, live)
+        for i in range(left):
+            place[live[i]] = i
+        for p in range(tables.rename.shape[0]):
+            if not (group[b] >> p) & 1:
+                continue
+            for i in range(left):
+                image[i] = place[tables.rename[p, live[i]]]
+            if tables.hole == 1:
+                for i in range(left):
+                    out[row, i] = image[i]
+            else:
+                hand = 0
+                for i in range(left):
+                    for j in range(i + 1, left):
+                        low, high = min(image[i], image[j]), max(image[i], image[j])
+                        out[row, hand] = place_of(low, high, left)
+                        hand += 1
+            row += 1
+    return row

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.boards import Boards, pairs, renamings
+from kibitz.cards.boards import Boards, pairs
 from kibitz.poker.bucketed.weights import ordered, rows_between
 from kibitz.poker.buckets.hand_buckets import HandBuckets
 
@@ -108,15 +108,19 @@ def hands_between(boards: Boards, hole: int, level: int, before: Any, here: Any,
 @lru_cache(64)
 def renamed(boards: Boards, hole: int, level: int, board: int) -> Ints:
     """[renamings that leave a board alone, hands]  what each makes of a hand."""
-    cards, group = boards.rounds[level].cards[board], int(boards.rounds[level].group[board])
-    left = np.setdiff1d(boards.deck, cards)
-    place = np.zeros(52, np.int64)
-    place[left] = np.arange(len(left))
-    hands = left[pairs(len(left), hole)]  # [hands, hole]
-    images = []
-    for p, names in enumerate(renamings(boards.suits)):
-        if group >> p & 1:
-            new = np.sort(place[names[hands]], axis=1)
-            low, high = new[:, 0], new[:, -1]
-            images.append(low if hole == 1 else low * (2 * len(left) - low - 1) // 2 + high - low - 1)
-    return np.stack(images)
+    names, _ = renamings_of(boards, hole, level, slice(board, board + 1))
+    return names.astype(np.int64) if len(names) else np.arange(boards.hands(level, hole))[None]
+
+
+def renamings_of(boards: Boards, hole: int, level: int, here: slice) -> tuple[NDArray[np.uint16], NDArray[np.int32]]:
+    """([renamings that leave a board alone, hands] what each makes of a hand; [boards + 1] where those of a board
+    begin). A board that only one leaves alone has none."""
+    from kibitz.cards.kernels.hands import list_renamed
+
+    of = boards.rounds[level]
+    count = np.bitwise_count(of.group[here].astype(np.uint64)).astype(np.int64)
+    begin = np.concatenate([[0], np.cumsum(np.where(count > 1, count, 0))])
+    names = np.empty((int(begin[-1]), boards.hands(level, hole)), np.uint16)
+    if len(names):
+        list_renamed(np.ascontiguousarray(of.cards[here]), of.group[here], boards.tables(hole), names)
+    return names, begin.astype(np.int32)

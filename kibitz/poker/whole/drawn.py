@@ -29,8 +29,8 @@ from kibitz.poker.whole.walk import PLAYED, Floats, Sweep
 
 Ints = NDArray[np.int64]
 DRAWS = 2  # independent ones, of all first boards
-BOARDS = 45  # last boards of each first board in a draw: as many as hold'em has turns
-STRATUM, STRATA = 4, 64  # most first boards of a stratum; fewer, if there would be less strata than this
+BOARDS = 9  # last boards of each first board in a draw
+STRATUM, STRATA = 16, 64  # most first boards of a stratum; fewer, if there would be less strata than this
 KEPT = 128  # strata of an estimate: neighbours are added up
 
 

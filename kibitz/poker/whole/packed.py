@@ -18,7 +18,7 @@ from kibitz.cards.boards import Boards, pairs
 from kibitz.poker.bucketed.device import Device
 from kibitz.poker.bucketed.weights import ordered, rows_on, shards_of
 from kibitz.poker.buckets.hand_buckets import HandBuckets
-from kibitz.poker.sampled.hands import Source, copies_of, hands_before, renamed
+from kibitz.poker.sampled.hands import Source, copies_of, hands_before, renamings_of
 from kibitz.poker.whole.cuda import STEP, card_bytes, filled
 
 
@@ -120,18 +120,10 @@ class BoardPacker:
 
     def _names(self, level: int, here: slice) -> tuple[Any, Any]:
         """Renamings of suits that leave boards alone; of the last boards nobody asks for them."""
-        size = here.stop - here.start
-        names: list[Any] = [np.zeros((0, self.boards.hands(level, self.hole)), np.int64)]
         if level < self.levels[-1]:
-            group = self.boards.rounds[level].group[here]
-            names += [
-                renamed(self.boards, self.hole, level, here.start + k) if int(bits).bit_count() > 1 else names[0]
-                for k, bits in enumerate(group)
-            ]
-        else:
-            names += [names[0]] * size
-        name_at = np.cumsum([0, *(len(each) for each in names[1:])])
-        return np.concatenate(names).astype(np.uint16), name_at.astype(np.int32)
+            return renamings_of(self.boards, self.hole, level, here)
+        none = np.zeros((0, self.boards.hands(level, self.hole)), np.uint16)
+        return none, np.zeros(here.stop - here.start + 1, np.int32)
 
     # On the GPU
 
