@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from collections import Counter, defaultdict
@@ -15,6 +16,8 @@ from commands import call
 from hypothesis import HealthCheck, settings
 
 from examples import examples
+
+os.environ.setdefault("CUPY_TF32", "0")  # a GPU is compared with cores in single precision
 
 __all__ = ["call"]  # a fixture: the command, run in this process
 

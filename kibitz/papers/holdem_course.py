@@ -213,7 +213,8 @@ class HoldemCourse:
         until = self.setting.gap / self.setting.unit
         for each in self.computations:
             exact = not self.samples and each.form.perfect_recall  # otherwise the gap is unknown, or a lower bound
-            each.train(steps, until if exact else None)
+            with self._turn():
+                each.train(steps, until if exact else None)
 
     def train(self, steps: int) -> Profile:
         """The strategy after so many iterations of each computation."""
@@ -228,6 +229,12 @@ class HoldemCourse:
         """Where the strategy after so many iterations is kept; None if it is not."""
         path = self._place(steps, "profile")
         return path if (path / "manifest.json").exists() else None
+
+    def _turn(self) -> contextlib.AbstractContextManager[None]:
+        """Products of matrices fill a GPU: two processes at once would only hinder each other."""
+        if self.setting.device != "gpu" or self.samples:
+            return contextlib.nullcontext()
+        return store.locked(Path(self.setting.folder) / "gpu.lock")
 
     @contextlib.contextmanager
     def _alone(self, steps: int) -> Iterator[None]:

@@ -3,6 +3,8 @@
     python -m kibitz.papers.stages --list
     python -m kibitz.papers.stages --stage two-pilot --device gpu --seconds 530 --out results --work /tmp/work
 
+    python -m kibitz.papers.stages --beside two-trained-0,two-pairs-0 --beside two-trained-each-0 --device gpu
+
 A command ends before --seconds are over, with checkpoints in --work, and the same command goes on. It needs NumPy and
 Numba, and CuPy for a GPU. Results in --known, such as those of earlier sessions, are not computed again.
 """
@@ -29,6 +31,7 @@ from kibitz.papers import (
     waugh2009_large,
     waugh2009_small,
 )
+from kibitz.papers.beside import side_by_side
 from kibitz.papers.ledger import RESULTS, Ledger, Stage, go_through, ledgers_in, origin
 from kibitz.poker.bucketed.device import Device
 
@@ -96,6 +99,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m kibitz.papers.stages", description=__doc__.partition("\n")[0])
     parser.add_argument("--list", action="store_true", help="the stages, with their steps and seconds on one H200")
     parser.add_argument("--stage", action="append", default=[], help="one, or those of a table (two); or several")
+    parser.add_argument("--beside", action="append", default=[], metavar="STAGES", help="stages, with commas, for a "
+                        "process of its own; several of these go on side by side")  # fmt: skip
     parser.add_argument("--seconds", type=float, help="end before so many are over")
     parser.add_argument("--out", type=Path, default=Path("results"), help="where results are written, STAGE.json")
     parser.add_argument("--also", type=Path, help="a folder for a second copy of the results")
@@ -105,8 +110,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="a deck of 12 cards")
     options = parser.parse_args(arguments)
     try:
+        every = all_stages(options.quick, str(options.work), options.device)
+        if options.beside:
+            for name in ",".join(options.beside).split(","):
+                named(name, every)
+            shared = ["--out", str(options.out), "--known", str(options.known), "--work", str(options.work),
+                      "--device", options.device, *["--quick"] * options.quick,
+                      *(["--also", str(options.also)] if options.also is not None else [])]  # fmt: skip
+            return 0 if side_by_side(options.beside, shared, options.seconds) else 1
         if options.list or not options.stage:
-            for stage in all_stages(options.quick, str(options.work), options.device).values():
+            for stage in every.values():
                 print(f"{stage.name:16} {len(list(stage.steps())):3} steps {stage.expected:6.0f} s  {stage.about}")
             return 0
         began, done = time.perf_counter(), True

@@ -1,0 +1,90 @@
+"""Stages side by side: each list of stages in a process of its own, which share a machine and its GPU.
+
+A GPU waits while cores build forms and boards, so several processes keep it busy. Strategies that one of them trains
+are waited for by those that play them, and products of matrices take turns (`holdem_course`). A process that ends with
+an error, such as too little memory while others have it, is started again and goes on where it was.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+TRIES, PAUSE = 20, 5.0  # starts of a process, seconds between them
+STOP = 60.0  # seconds for checkpoints after Ctrl-C
+
+
+@dataclass
+class Chain:
+    """Stages that one process goes through."""
+
+    stages: tuple[str, ...]
+    process: subprocess.Popen[bytes] | None = None
+    starts: int = 0
+    again: float = field(default=0.0)  # when it may be started
+    code: int | None = None  # how it ended at last
+
+    def start(self, options: Sequence[str], seconds: float | None) -> None:
+        chosen = [part for name in self.stages for part in ("--stage", name)]
+        ends = [] if seconds is None else ["--seconds", f"{seconds:.0f}"]
+        self.process = subprocess.Popen([sys.executable, "-m", "kibitz.papers.stages", *chosen, *options, *ends])
+        self.starts += 1
+
+    @property
+    def over(self) -> bool:
+        return self.code == 0 or (self.process is None and self.starts >= TRIES)
+
+
+def side_by_side(
+    lists: Sequence[str], options: Sequence[str], seconds: float | None, tell: Callable[[str], None] = print
+) -> bool:
+    """Go through lists of stages, such as "two-trained-0,two-pairs-0"; returns whether all are done. options: of each
+    command; seconds: end before so many are over."""
+    chains = [Chain(tuple(each.split(","))) for each in lists]
+    began = time.monotonic()
+
+    def left() -> float | None:
+        return None if seconds is None else seconds - (time.monotonic() - began)
+
+    try:
+        while not all(chain.over for chain in chains):
+            for chain in chains:
+                _look_after(chain, options, left(), tell)
+            if seconds is not None and time.monotonic() - began >= seconds and not any(c.process for c in chains):
+                break
+            time.sleep(0.2)
+    except KeyboardInterrupt:
+        tell("stopping; each process writes checkpoints first")
+        _stop(chains)
+        raise
+    return all(chain.code == 0 for chain in chains)
+
+
+def _look_after(chain: Chain, options: Sequence[str], left: float | None, tell: Callable[[str], None]) -> None:
+    if chain.process is None:
+        if not chain.over and time.monotonic() >= chain.again and (left is None or left > 0):
+            chain.start(options, left)
+        return
+    code = chain.process.poll()
+    if code is None:
+        return
+    chain.code, chain.process, chain.again = code, None, time.monotonic() + PAUSE
+    if code and chain.starts < TRIES and (left is None or left > PAUSE):
+        tell(f"{', '.join(chain.stages)}: ended with {code}; started again in {PAUSE:g} s")
+
+
+def _stop(chains: Sequence[Chain]) -> None:
+    """Ctrl-C reaches all processes of a terminal; those that another program started are told."""
+    processes = [chain.process for chain in chains if chain.process is not None]
+    for process in processes:
+        process.send_signal(signal.SIGINT)
+    ends = time.monotonic() + STOP
+    for process in processes:
+        try:
+            process.wait(max(0.1, ends - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
