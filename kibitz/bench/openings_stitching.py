@@ -203,7 +203,7 @@ STITCHING: dict[str, Opening] = {
                    "Static S=N is less exploitable than Base"),
             Reason(r"^Static\.S=\{i\} is less", HOLDS,
                    "Likely: experts have finer buckets than Base.",
-                   "Exact; one seed.",
+                   "Exact; two seeds.",
                    "Static S={i} is less exploitable than Base"),
             Reason(r"^Dynamic is less", UNDECIDED,
                    "The difference is smaller than what both strategies still changed in the second half of their "
@@ -211,18 +211,18 @@ STITCHING: dict[str, Opening] = {
                    "Exact; six seeds; 1,600 iterations.",
                    "Dynamic is less exploitable than Base"),
             Reason(r"^Static\.S=N is the least", UNDECIDED,
-                   "It has the lowest figure, but the difference to S={i}, the next, is smaller than what both still "
-                   "changed.",
-                   "Exact; one seed.",
+                   "It has the lowest figures, but the differences to S={i}, the next, are smaller than what both "
+                   "still changed.",
+                   "Exact; two seeds.",
                    "Static S=N is the least exploitable of those of one size"),
             Reason(r"^the finest strategy is the least", HOLDS,
                    "Likely: it has finer buckets in the whole game.",
-                   "Exact; one seed. In two more seeds it was compared without S={i}, and is below all others.",
+                   "Exact; two seeds. In one more it was compared without S={i}, and is below all others.",
                    "The finest strategy is the least exploitable"),
             Reason(r"^the finest strategy beats Base", HOLDS, "Likely: its buckets are finer.", "Exact; three seeds."),
             Reason(r"^(Dynamic|Static\.S=(N|\{i\})|by the paper's algorithm .*) wins from Base", HOLDS,
                    "Likely: experts have finer buckets than Base in the part that is played.",
-                   "Exact; Dynamic and S=N six seeds, S={i} one; by the paper's algorithm three. Finest wins too, in "
+                   "Exact; Dynamic and S=N six seeds, S={i} two; by the paper's algorithm three. Finest wins too, in "
                    "three seeds.",
                    "Dynamic, S={i} and S=N win from Base, S=N by the paper's algorithm too"),
             Reason(r"^equilibria of one abstraction", FAILS,
