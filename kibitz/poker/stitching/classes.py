@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kibitz.cards.strengths import HandStrengths
+from kibitz.cards.strengths import HandStrengths, run
 from kibitz.core.errors import SolverError
 from kibitz.poker.buckets.hand_buckets import HandBuckets, RoundBuckets
 
 Ints = NDArray[np.int64]
+BOARDS = 512  # that a thread takes at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,12 +68,20 @@ def refined(buckets: HandBuckets, classes: Ints, bucket_of: Ints) -> RefinedBuck
             continue
         if level:
             table = HandStrengths(buckets.boards, buckets.hole, _no_values).lifted(level, table)
-        kind = np.uint16 if len(parent) <= 1 << 16 else np.uint32
-        numbers = (of.table.astype(np.int64) + before[table]).astype(kind)
-        rounds.append(RoundBuckets(len(parent), parent, numbers))
+        rounds.append(RoundBuckets(len(parent), parent, _renumbered(of.table, table, before, len(parent))))
     name = f"{buckets.name} by {len(bucket_of)} classes"
     whole = HandBuckets(name, buckets.boards, buckets.hole, tuple(rounds), buckets.meta)
     return RefinedBuckets(whole, tuple(rows), tuple(of_class))
+
+
+def _renumbered(numbers: NDArray[Any], classes: NDArray[Any], moved: Ints, count: int) -> NDArray[Any]:
+    """[boards, hands]  buckets by class, of which there are `count`."""
+    from kibitz.poker.stitching.kernels.classes import renumber
+
+    out = np.empty(numbers.shape, np.uint16 if count <= 1 << 16 else np.uint32)
+    parts = [slice(low, low + BOARDS) for low in range(0, len(out), BOARDS)]
+    run(lambda at: renumber(numbers[at], classes[at], moved, out[at]), parts)
+    return out
 
 
 def _no_values(cards: Any) -> Ints:
