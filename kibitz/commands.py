@@ -319,7 +319,7 @@ def evaluate_together(
     from kibitz.poker.whole.walk import check
 
     Device(device)  # refuses a GPU that is missing, before any work
-    named = [_whole_player(strategy, game) for strategy in strategies]
+    named = [whole_player(strategy, game) for strategy in strategies]
     rules = named[0][0]
     for each, _ in named:
         check(each)
@@ -338,7 +338,7 @@ def evaluate_together(
     return {"game": rules.spec, "whole": True, "strategies": data, **earnings}
 
 
-def _whole_player(strategy: Any, game: Any) -> tuple[Any, Any]:
+def whole_player(strategy: Any, game: Any) -> tuple[Any, Any]:
     """(rules, player) of a strategy that is measured over all boards."""
     from kibitz.forms.profile import Profile
     from kibitz.games import game as make_game

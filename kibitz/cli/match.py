@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kibitz.cli.common import INTERRUPTED, Json, print_json, print_pairs, with_interval
-from kibitz.cli.options import PLAYER_HELP, On, Seed, Threads, argument, flag, number, option
+from kibitz.cli.match_boards import match_on_boards
+from kibitz.cli.options import PLAYER_HELP, MatchDevice, On, Seed, Threads, argument, flag, number, option
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError
 
@@ -24,6 +25,10 @@ DECIDED_HELP = (
     "Stop once it is clear whether the first player wins. Checks at 1,000, 2,000, 4,000 ... deals share an error of 5%."
 )
 PRECISION_HELP = "Stop once half the width of the first player's 95% interval is at most this."
+BOARDS_HELP = (
+    "Two-player poker with buckets: no deals, but all hands on N random boards for each flop, in each of two draws. "
+    "9 is a good start."
+)
 GAIN_HELP = "Toepen, search(DIR, ...) against DIR: the gain of search, by exact values in sampled endgames."
 
 
@@ -37,6 +42,8 @@ def match(
     threads: Threads = None,
     on: On = None,
     gain: Annotated[bool, flag("--gain", GAIN_HELP)] = False,
+    boards: Annotated[int | None, number("--boards", "N", BOARDS_HELP)] = None,
+    device: MatchDevice = "cpu",
     json: Json = False,
 ) -> None:
     """Play a duplicate match between strategies.
@@ -54,9 +61,17 @@ def match(
       kibitz match three.profile uniform uniform --game 'leduc(players=3)'
       kibitz match 'search(toepen.blueprint, seconds=0.2)' toepen.blueprint \\
           --deals 200 --gain
+      kibitz match fine.profile coarse.profile --boards 9
     """
+    if boards is None and device != "cpu":
+        raise GameError("--device is for --boards; other matches are played on cores")
+    if boards is not None and (deals is not None or decided or precision is not None or gain or threads is not None):
+        raise GameError("--boards plays no deals: leave out --deals, --decided, --precision, --threads and --gain")
     with Watch(not json) as watch:
         watch.phase("reading the players")
+        if boards is not None:
+            match_on_boards(players, game, boards, seed, device, json, watch)
+            return
         from kibitz.evaluate.match import match as play
         from kibitz.evaluate.match import meeting
         from kibitz.play import agent

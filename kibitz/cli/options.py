@@ -135,6 +135,7 @@ SolveDevice = Annotated[
 EvaluateDevice = Annotated[
     str, option("--device", "DEVICE", f"cpu, or gpu ({GPU_NEEDS}): for --whole, and for responders.", check=_device)
 ]
+MatchDevice = Annotated[str, option("--device", "DEVICE", f"cpu, or gpu ({GPU_NEEDS}): for --boards.", check=_device)]
 TrainDevice = Annotated[
     str, option("--device", "DEVICE", f"cpu, or gpu ({GPU_NEEDS}). Either resumes what the other began.", check=_device)
 ]

@@ -199,7 +199,11 @@ def normalise(sums: Floats, infosets: Infosets, fallback: Floats | None = None) 
     """Weights by infoset column -> probabilities that sum to one in each infoset."""
     from kibitz.forms.kernels.rows import normalise as kernel
 
-    result: Floats = np.empty(len(sums))
+    columns = int(infosets.first[-1])
+    for each in (sums, fallback):
+        if each is not None and len(each) != columns:
+            raise ValueError(f"{len(each)} weights for {columns} columns")
+    result: Floats = np.empty(columns)
     kernel(np.ascontiguousarray(sums, np.float64), np.ascontiguousarray(infosets.first, np.int64),
            np.zeros(0) if fallback is None else np.ascontiguousarray(fallback, np.float64), result)  # fmt: skip
     return result

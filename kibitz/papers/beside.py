@@ -11,9 +11,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from types import FrameType
 
+from kibitz.core.errors import SpecError
+
+CONTINUED = 3  # exit code of a command whose stages are not done, because its time was over
 TRIES, PAUSE = 20, 5.0  # starts of a process, seconds between them
 STOP = 60.0  # seconds for checkpoints after Ctrl-C
 
@@ -31,12 +36,14 @@ class Chain:
     def start(self, options: Sequence[str], seconds: float | None) -> None:
         chosen = [part for name in self.stages for part in ("--stage", name)]
         ends = [] if seconds is None else ["--seconds", f"{seconds:.0f}"]
-        self.process = subprocess.Popen([sys.executable, "-m", "kibitz.papers.stages", *chosen, *options, *ends])
+        # Not in the group of the terminal: Ctrl-C would come twice, and the second stops the writing of checkpoints.
+        self.process = subprocess.Popen([sys.executable, "-m", "kibitz.papers.stages", *chosen, *options, *ends],
+                                        start_new_session=True)  # fmt: skip
         self.starts += 1
 
     @property
     def over(self) -> bool:
-        return self.code == 0 or (self.process is None and self.starts >= TRIES)
+        return self.code in (0, CONTINUED) or (self.process is None and self.starts >= TRIES)
 
 
 def side_by_side(
@@ -45,6 +52,10 @@ def side_by_side(
     """Go through lists of stages, such as "two-trained-0,two-pairs-0"; returns whether all are done. options: of each
     command; seconds: end before so many are over."""
     chains = [Chain(tuple(each.split(","))) for each in lists]
+    twice = [name for name, count in Counter(name for chain in chains for name in chain.stages).items() if count > 1]
+    if twice:
+        raise SpecError(f"{', '.join(twice)} is in two lists: two processes would write one file of results")
+    before = signal.signal(signal.SIGTERM, _interrupt)
     began = time.monotonic()
 
     def left() -> float | None:
@@ -59,9 +70,15 @@ def side_by_side(
             time.sleep(0.2)
     except KeyboardInterrupt:
         tell("stopping; each process writes checkpoints first")
-        _stop(chains)
         raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        _stop(chains)
     return all(chain.code == 0 for chain in chains)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def _look_after(chain: Chain, options: Sequence[str], left: float | None, tell: Callable[[str], None]) -> None:
@@ -73,12 +90,12 @@ def _look_after(chain: Chain, options: Sequence[str], left: float | None, tell: 
     if code is None:
         return
     chain.code, chain.process, chain.again = code, None, time.monotonic() + PAUSE
-    if code and chain.starts < TRIES and (left is None or left > PAUSE):
+    if not chain.over and (left is None or left > PAUSE):
         tell(f"{', '.join(chain.stages)}: ended with {code}; started again in {PAUSE:g} s")
 
 
 def _stop(chains: Sequence[Chain]) -> None:
-    """Ctrl-C reaches all processes of a terminal; those that another program started are told."""
+    """Once, as by Ctrl-C."""
     processes = [chain.process for chain in chains if chain.process is not None]
     for process in processes:
         process.send_signal(signal.SIGINT)

@@ -40,6 +40,8 @@ class Winnings(NamedTuple):
     def text(self, together: int = 1) -> str:
         """Exact figures have three digits; intervals are those of so many claims together."""
         error = self.error_of(together)
+        if error is not None and math.isinf(error):
+            return f"{self.mean:.2f}, and it is unknown how much that still changes"
         return f"{self.mean:.3f}" if error is None else f"{self.mean:.2f} ± {error:.2f}"
 
 
@@ -51,11 +53,12 @@ class CourseResults:
     exact: dict[tuple[str, int], dict[str, Any]]
     openings: dict[tuple[str, int], dict[str, Any]]
     pairs: dict[tuple[str, str, int], dict[str, Any]]  # exact
-    drawn: dict[tuple[str, str, int], dict[str, Any]]  # estimated on drawn boards
+    drawn: dict[tuple[str, str, int], dict[str, Any]]  # estimated on drawn boards: `last_looks`
     seconds: float  # of all steps
     made_on: tuple[str, ...]
     others: dict[str, list[dict[str, Any]]] = field(default_factory=dict)  # by name of a run: what is not of courses
     before: CourseResults | None = None  # of the same strategies, when they were trained less
+    estimates: Sequence[dict[str, Any]] = ()  # all that there are on drawn boards
 
     @property
     def where(self) -> str:
@@ -181,17 +184,24 @@ class Earnings:
 
 
 def earnings(r: CourseResults, names: Sequence[str], together: int, seed: int = 0) -> Earnings | None:
-    """None where pairs are missing."""
-    by_draw = {(one, other): np.array(of["by_draw"], np.float64) for (one, other, of_seed), of in r.drawn.items()
-               if of_seed == seed and {one, other} <= set(names)}  # fmt: skip
-    if len({frozenset(pair) for pair in by_draw}) < len(names) * (len(names) - 1) // 2:
+    """By estimates on the same boards; None where pairs are missing. Strategies are trained to one end here."""
+    by_boards: dict[tuple[int, ...], dict[tuple[str, str], NDArray[np.float64]]] = {}
+    for each in r.estimates:
+        if each["seed"] == seed and {each["one"], each["other"]} <= set(names):
+            of = by_boards.setdefault((each["boards"], each["draws"]), {})
+            of[each["one"], each["other"]] = np.array(each["by_draw"], np.float64)
+    whole = len(names) * (len(names) - 1) // 2
+    every = [by_boards[boards] for boards in sorted(by_boards)
+             if len({frozenset(pair) for pair in by_boards[boards]}) == whole]  # fmt: skip
+    if not every:
         return None
+    by_draw = every[-1]  # on most boards
     return Earnings(by_draw, tuple(names), together)
 
 
 def without_draws(pair: dict[str, Any]) -> dict[str, Any]:
     """An estimate without what it was in each draw, for readers of data.json."""
-    return {key: value for key, value in pair.items() if key != "by_draw"}
+    return {key: value for key, value in pair.items() if key != "by_draw" and value != math.inf}
 
 
 def over_last_doubling(figures: Mapping[int, float]) -> float | None:
@@ -220,9 +230,10 @@ def keyed_points(every: Iterable[dict[str, Any]]) -> dict[tuple[str, int], list[
 
 
 def last_looks(every: Iterable[dict[str, Any]]) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """Pairs at the end of the training, with what their winnings changed over its last doubling, as "moved"."""
+    """Pairs at the end of the training, with what their winnings changed over its last doubling, as "moved". Of
+    estimates after the same training the one on most boards counts."""
     looks: dict[tuple[str, str, int], dict[int, dict[str, Any]]] = {}
-    for each in every:
+    for each in sorted(every, key=lambda each: each["boards"]):
         looks.setdefault((each["one"], each["other"], each["seed"]), {})[sum(each["steps"])] = each
     ends = {}
     for key, of in looks.items():
@@ -259,7 +270,7 @@ def results_among(answers: Mapping[str, list[dict[str, Any]]], begins: str = "")
         points, keyed(WHOLE, "name", "seed"), keyed(OPENINGS, "name", "seed"),
         keyed(PAIR, "one", "other", "seed"), last_looks(answers.get(begins + DRAWN, [])),
         sum(each["step_seconds"] for each in every), tuple(sorted({each["by"].get("device", "") for each in every})),
-        others,
+        others, None, answers.get(begins + DRAWN, []),
     )  # fmt: skip
 
 

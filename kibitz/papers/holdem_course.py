@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import hashlib
 import json
 import math
 import shutil
@@ -246,7 +247,9 @@ class HoldemCourse:
 
     def _place(self, steps: int, kind: str) -> Path:
         """Of what other processes find, if they are of the same version: another may train and measure otherwise."""
-        return self.folder.with_name(f"{self.folder.name}-{steps}-{_version()}.{kind}")
+        setting = self.setting
+        what = hashlib.sha256(f"{setting.game} {setting.limits} {setting.gap}".encode()).hexdigest()[:6]
+        return self.folder.with_name(f"{self.folder.name}-{steps}-{_version()}{what}.{kind}")
 
     def kept_training(self, steps: int) -> dict[str, Any]:
         """Figures of the training of the strategy that is kept, which is trained now if it is not; its probabilities
@@ -374,7 +377,7 @@ def _version() -> str:
 
 def forget_kept(folder: Path) -> None:
     """Remove strategies and looks that this version keeps in a folder, so that they are made again."""
-    for path in list(folder.glob(f"*/*-{_version()}.*")) + list(folder.glob(f"*-{_version()}.*")):
+    for path in list(folder.glob(f"*/*-{_version()}*.*")) + list(folder.glob(f"*-{_version()}*.*")):
         if path.is_dir():
             shutil.rmtree(path)
         else:

@@ -31,7 +31,7 @@ from kibitz.papers import (
     waugh2009_large,
     waugh2009_small,
 )
-from kibitz.papers.beside import side_by_side
+from kibitz.papers.beside import CONTINUED, side_by_side
 from kibitz.papers.ledger import RESULTS, Ledger, Stage, go_through, ledgers_in, origin
 from kibitz.poker.bucketed.device import Device
 
@@ -117,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             shared = ["--out", str(options.out), "--known", str(options.known), "--work", str(options.work),
                       "--device", options.device, *["--quick"] * options.quick,
                       *(["--also", str(options.also)] if options.also is not None else [])]  # fmt: skip
-            return 0 if side_by_side(options.beside, shared, options.seconds) else 1
+            return 0 if side_by_side(options.beside, shared, options.seconds) else CONTINUED
         if options.list or not options.stage:
             for stage in every.values():
                 print(f"{stage.name:16} {len(list(stage.steps())):3} steps {stage.expected:6.0f} s  {stage.about}")
@@ -126,13 +126,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in options.stage:
             left = None if options.seconds is None else options.seconds - (time.perf_counter() - began)
             if left is not None and left <= 0:
-                return 1
+                return CONTINUED
             done = run_stages(name, options.out, options.work, options.device, left, options.quick, options.known,
                               lambda text: print(text, flush=True), options.also) and done  # fmt: skip
     except KibitzError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2
-    return 0 if done else 1
+    return 0 if done else CONTINUED
 
 
 if __name__ == "__main__":

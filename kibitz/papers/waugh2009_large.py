@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -154,6 +155,9 @@ def seconds_of(run: Run, piece: int) -> float:
 
 def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
     r = results_of(Path(plan.results), PAPER)
+    for key, each in r.drawn.items():
+        if GRAFTED in key:
+            each.setdefault("moved", math.inf)  # a single look says nothing about convergence
     if not any(GRAFTED in key for key in (*r.pairs, *r.drawn)):
         raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage graft-0)")
     return r
@@ -183,9 +187,11 @@ def table(r: CourseResults) -> Sheet:
     return replace(sheet, title="Table 3: winnings of the row against the column", table=3)
 
 
-def _size(r: CourseResults, name: str) -> int:
-    """Infosets."""
-    return next(int(points[-1]["infosets"]) for (of, _), points in sorted(r.points.items()) if of == name)
+def _ratio(r: CourseResults) -> str:
+    """How much larger the largest single strategy is here, if that is known."""
+    largest, base = ([int(points[-1]["infosets"]) for (of, _), points in sorted(r.points.items()) if of == name][:1]
+                     for name in (LARGEST, BASE))  # fmt: skip
+    return f", and {largest[0] / base[0]:.2f} times here" if largest and base else ""
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
@@ -219,9 +225,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             "Our copy of the paper lacks the figures of its table; each sentence about them is a claim here. The paper "
             "says of 14 that \"it was ultimately superseded by the smaller 20x7\"; we test whether 20x7 beats 14.",
             f"The buckets of {', '.join(SINGLE)} are described in another paper. Ours are one-dimensional percentiles. "
-            f"{LARGEST} is {RATIO} times as large as the base in the paper, and "
-            f"{_size(r, LARGEST) / _size(r, BASE):.2f} "
-            "times here.",
+            f"{LARGEST} is {RATIO} times as large as the base in the paper{_ratio(r)}.",
             *([f"Claims without a figure are left out. Not measured yet: {'; '.join(missing)}."] if missing else []),
         ),
         sheets=(*([table(r)] if pairs > 2 else []), winnings(r, "mb/h"), sizes, convergence(r, names)),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
+from kibitz.core.errors import SpecError
 from kibitz.papers import beside, stages
 from kibitz.papers.ledger import entries_of
 
@@ -13,7 +16,7 @@ def test_two_processes(tmp_path):
     code = stages.main(["--quick", "--beside", "two-trained-finest-0", "--beside", "champions-phases,why-leduc",
                         "--out", str(out), "--known", str(tmp_path), "--work", str(tmp_path / "work"),
                         "--seconds", "1"])  # fmt: skip
-    assert code == 1  # the first step of each stage is done in any case
+    assert code == beside.CONTINUED  # the first step of each stage is done in any case
     assert len(entries_of(out / "two-trained-finest-0.json")) == 1
     assert 1 <= len(entries_of(out / "champions-phases.json")) < 6 and not (out / "why-leduc.json").exists()
 
@@ -24,14 +27,15 @@ class Process:
     codes: list[int]
     commands: list[list[str]]
 
-    def __init__(self, command):
+    def __init__(self, command, start_new_session):
+        assert start_new_session  # Ctrl-C in a terminal would come twice
         Process.commands.append(command)
 
     def poll(self):
         return Process.codes.pop(0)
 
 
-@pytest.mark.parametrize(("codes", "done"), [([0], True), ([2, -9, 1, 0], True), ([2] * 4, False)])
+@pytest.mark.parametrize(("codes", "done"), [([0], True), ([2, -9, 1, 0], True), ([2] * 4, False), ([3], False)])
 def test_a_process_that_fails_is_started_again(monkeypatch, codes, done):
     monkeypatch.setattr(beside.subprocess, "Popen", Process)
     monkeypatch.setattr(beside, "PAUSE", 0.0)
@@ -41,6 +45,31 @@ def test_a_process_that_fails_is_started_again(monkeypatch, codes, done):
     assert beside.side_by_side(["two-pilot,small-0"], ["--quick"], None, told.append) is done
     assert len(Process.commands) == len(codes) and len(told) == len(codes) - 1
     assert Process.commands[0][-5:] == ["--stage", "two-pilot", "--stage", "small-0", "--quick"]
+
+
+def test_ctrl_c_comes_once_and_nothing_is_left(monkeypatch):
+    sent = []
+
+    class Running(Process):
+        def poll(self):
+            raise KeyboardInterrupt
+
+        def send_signal(self, number):
+            sent.append(number)
+
+        def wait(self, seconds):
+            return 0
+
+    monkeypatch.setattr(beside.subprocess, "Popen", Running)
+    Process.commands, handler = [], signal.getsignal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        beside.side_by_side(["two-pilot", "small-0"], [], None)
+    assert sent == [signal.SIGINT] * 2 and signal.getsignal(signal.SIGTERM) == handler
+
+
+def test_a_stage_is_in_one_list():
+    with pytest.raises(SpecError, match="two-pilot is in two lists"):
+        beside.side_by_side(["two-pilot,small-0", "two-pilot"], [], None)
 
 
 def test_unknown_stages(tmp_path, capsys):

@@ -179,7 +179,8 @@ def test_winnings_are_exact_where_they_are_known_so():
 def test_what_winnings_still_changed_is_added_to_their_interval():
     looks = [{"one": "a", "other": "g", "seed": 0, "steps": [400, n], "mean": mean, "error": 0.5, "boards": 70}
              for n, mean in ((400, -2.0), (100, 9.0), (200, -3.5))]  # fmt: skip
-    last = last_looks(looks)["a", "g", 0]
+    rough = {**looks[0], "mean": -9.0, "boards": 50}  # on fewer boards
+    last = last_looks([*looks, rough])["a", "g", 0]
     assert last["steps"] == [400, 400] and last["moved"] == 1.5
     r = CourseResults({}, {}, {}, {}, last_looks(looks), 0.0, ())
     (won,) = r.won("g", "a")
@@ -193,10 +194,16 @@ def test_earnings_are_of_the_same_boards():
     """As by writing down what each strategy earns in each draw of each stratum."""
     random, names = np.random.default_rng(1), ("a", "b", "c")
     boards = random.normal(size=(2, 30))  # luck that all pairs share
-    drawn = {pair: {"by_draw": (0.1 * k + boards + 0.1 * random.normal(size=(2, 30))).tolist()}
-             for k, pair in enumerate([("a", "b", 0), ("c", "a", 0), ("b", "c", 0)])}  # fmt: skip
-    earned = earnings(CourseResults({}, {}, {}, {}, drawn, 0.0, ()), names, 4)
-    ab, ca, bc = (np.array(each["by_draw"]) for each in drawn.values())
+    drawn = [{"one": a, "other": b, "seed": 0, "boards": 9, "draws": 2,
+              "by_draw": (0.1 * k + boards + 0.1 * random.normal(size=(2, 30))).tolist()}
+             for k, (a, b) in enumerate([("a", "b"), ("c", "a"), ("b", "c")])]  # fmt: skip
+    others = {**drawn[0], "boards": 99, "by_draw": [[0.0], [0.0]]}, {**drawn[1], "seed": 1}
+
+    def of(every):
+        return earnings(CourseResults({}, {}, {}, {}, {}, 0.0, (), estimates=every), names, 4)
+
+    earned = of([*drawn, *others])
+    ab, ca, bc = (np.array(each["by_draw"]) for each in drawn)
     by_name = {"a": (ab - ca) / 2, "b": (bc - ab) / 2, "c": (ca - bc) / 2}
     for name, earns in by_name.items():
         mean, error = interval(earns)
@@ -204,8 +211,7 @@ def test_earnings_are_of_the_same_boards():
     mean, error = interval(by_name["a"] - by_name["b"])
     assert earned.more("a", "b") == pytest.approx((0, mean, widened(error, 4), 0.0))
     assert earned.of("a").error < 0.5 * earned.won("a", "b").error  # what pairs share is not counted
-    del drawn["c", "a", 0]
-    assert earnings(CourseResults({}, {}, {}, {}, drawn, 0.0, ()), names, 4) is None
+    assert of([drawn[0], drawn[2], *others]) is None
 
 
 def test_further_training_without_exact_figures_takes_the_sampling_error_of_less_training(tmp_path):

@@ -155,7 +155,7 @@ def test_a_strategy_is_kept_for_other_processes(small):
     """What one process trained another one plays, without training it again."""
     assert done("two-trained-0", small)[0]
     kept = sorted(path.name for path in (small / "work").glob("*.profile"))
-    assert len(kept) == 4 and f"{BASE}-0-20-{made_by()[:16]}.profile" in kept
+    assert len(kept) == 4 and any(name.startswith(f"{BASE}-0-20-{made_by()[:16]}") for name in kept)
     one = holdem_course.course(BASE, 0, two.setting_of(True, str(small / "work"), "cpu")).played(20)
     holdem_course.forget_courses()
     other = holdem_course.course(BASE, 0, two.setting_of(True, str(small / "work"), "cpu"))

@@ -15,7 +15,7 @@ def normalise(sums, first, fallback, out):
         for k in range(begin, end):
             total += sums[k]
         for k in range(begin, end):
-            if total > 0.0:
+            if not total <= 0.0:  # what is no number stays none
                 out[k] = sums[k] / total
             elif fallback.shape[0]:
                 out[k] = fallback[k]

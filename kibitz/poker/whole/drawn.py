@@ -28,6 +28,7 @@ from kibitz.poker.whole.strategy import NodeStrategy
 from kibitz.poker.whole.walk import PLAYED, Floats, Sweep
 
 Ints = NDArray[np.int64]
+VERSION = 1
 DRAWS = 2  # independent ones, of all first boards
 BOARDS = 9  # last boards of each first board in a draw
 STRATUM, STRATA = 16, 64  # most first boards of a stratum; fewer, if there would be less strata than this
@@ -47,6 +48,8 @@ class ChosenBoards:
 def drawn_boards(boards: Boards, begin: int, draws: int, count: int, seed: int) -> ChosenBoards:
     """In each draw all first boards, each with `count` last boards."""
     last = len(boards.rounds) - 1
+    if count < 1:
+        raise SolverError(f"{count} boards for each first board: give 1 at least")
     if begin >= last:
         raise SolverError("boards are drawn in the rounds after the first board cards, and this game has none: sweep "
                           "it whole")  # fmt: skip
@@ -117,7 +120,7 @@ class DrawnSweep(Sweep):
         self.sources = [few[id(source)] for source in self.sources]
         self.seats = tuple(replace(seat, sources=tuple(few[id(source)] for source in seat.sources))
                            for seat in strategies)  # type: ignore[assignment]  # fmt: skip
-        self.sample = f" {draws} draws of {count} {seed}"
+        self.sample = f" drawn {VERSION}: {draws} draws of {count} {seed}"
 
     @cached_property
     def stratum(self) -> int:
@@ -142,6 +145,9 @@ class DrawnSweep(Sweep):
         for `before`."""
         values: Floats = looked_up(self._values_recipe(), tell)["values"]
         return values.reshape(self.draws, -1)
+
+    def sums(self, seats: tuple[int, ...], mode: int, tell: Tell | None = None) -> Floats:
+        raise SolverError("drawn boards give estimates by draw: use by_draw")
 
     def before(self) -> float:
         """What seat 0 gets where no board comes."""
