@@ -61,7 +61,7 @@ def match(
       kibitz match three.profile uniform uniform --game 'leduc(players=3)'
       kibitz match 'search(toepen.blueprint, seconds=0.2)' toepen.blueprint \\
           --deals 200 --gain
-      kibitz match fine.profile coarse.profile --boards 9
+      kibitz match always-call always-raise --game holdem.limit.2p --boards 9
     """
     if boards is None and device != "cpu":
         raise GameError("--device is for --boards; other matches are played on cores")

@@ -48,6 +48,7 @@ SMALLER = [
     (r"--max-infosets \d\d?\d?M", "--max-infosets 20M"),
     (r"holdem\.limit\.2p --max-infosets 20M", "'poker(file=holdem.limit.2p, ranks=4)' --max-infosets 20k"),
     (r"holdem\.limit\.2p --whole", "'poker(file=kuhn)' --whole"),
+    (r"holdem\.limit\.2p --boards", "'poker(file=holdem.limit.2p, ranks=4, suits=3)' --boards"),
 ]
 # Those who wait for a partner: tests/poker/test_acpc_dealer.py and tests/test_web_*.py play both sides.
 PARTNER = r"acpc join|acpc serve .*--port|ui"
