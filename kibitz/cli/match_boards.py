@@ -10,8 +10,6 @@ from kibitz.cli.common import print_json, print_pairs, telling, with_interval
 from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError, SolverError
 
-DRAWS = 2
-
 
 def match_on_boards(
     players: Sequence[str], game: str | None, boards: int, seed: int, device: str, json: bool, watch: Watch
@@ -22,7 +20,7 @@ def match_on_boards(
     from kibitz.poker.bucketed.device import Device
     from kibitz.poker.rules import acpc
     from kibitz.poker.rules.rules import Poker
-    from kibitz.poker.whole.drawn import won_on_drawn_boards
+    from kibitz.poker.whole.drawn import DRAWS, won_on_drawn_boards
     from kibitz.report.text import duration, plain
 
     if len(players) != 2:

@@ -13,7 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FrameType
 
 from kibitz.core.errors import SpecError
@@ -30,7 +30,7 @@ class Chain:
     stages: tuple[str, ...]
     process: subprocess.Popen[bytes] | None = None
     starts: int = 0
-    again: float = field(default=0.0)  # when it may be started
+    again: float = 0.0  # when it may be started
     code: int | None = None  # how it ended at last
 
     def start(self, options: Sequence[str], seconds: float | None) -> None:

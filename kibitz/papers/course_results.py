@@ -30,7 +30,6 @@ class Winnings(NamedTuple):
     seed: int
     mean: float
     error: float | None  # half of the 95% interval of an estimate; None: exact, over all boards
-
     moved: float = 0.0  # what it changed over the last doubling of the training, where that was measured
 
     def error_of(self, together: int) -> float | None:
@@ -167,9 +166,6 @@ class Earnings:
     def more(self, one: str, other: str) -> Winnings:
         """By how much the earnings of one are above those of another."""
         return self._estimate(self._mean(one) - self._mean(other))
-
-    def won(self, one: str, other: str) -> Winnings:
-        return self._estimate(self._pair(one, other))
 
     def _pair(self, one: str, other: str) -> NDArray[np.float64]:
         return self.by_draw[one, other] if (one, other) in self.by_draw else -self.by_draw[other, one]

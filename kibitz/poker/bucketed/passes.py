@@ -33,7 +33,7 @@ class Passes:
         self.layout, self.device, self.dtype = layout, device, np.dtype(dtype)
         xp = device.xp
         self.xp = xp
-        if device.on_gpu:  # CuPy reads it at the first product. Several times as fast; double precision stays so
+        if device.on_gpu:  # CuPy reads it at the first product in single precision; double precision stays so
             os.environ.setdefault("CUPY_TF32", "1")
         self._filled = weights.within(device, dtype)
         self.meets, self.wins = (tuple(of[: int(n), : int(n)] for of, n in zip(each, layout.rows, strict=True))

@@ -72,25 +72,24 @@ def _below(boards: Boards, begin: int) -> Ints:
 def boards_with(boards: Boards, begin: int, chosen: Ints) -> ChosenBoards:
     """First boards, with some that continue them. chosen: [draws, first boards, count] among all last boards.
 
-    All but the first stand for `count` times as many as there are, and so does a first board; `DrawnSweep` divides.
+    Each chosen board stands for all that continue its first board, so they count for `count` times too much. First
+    boards are counted as often, and `DrawnSweep` divides.
     """
     draws, first, count = chosen.shape
     number = [chosen.ravel()]
     for after in boards.rounds[:begin:-1]:
         number.insert(0, after.above[number[0]])
     number[0] = np.tile(np.arange(first), draws)
+    above = [np.zeros(draws * first, np.int64), np.repeat(np.arange(draws * first), count)]
+    above += [np.arange(draws * first * count)] * (len(number) - 2)
     rounds, picked = list(boards.rounds[:begin]), [np.arange(len(of.cards)) for of in boards.rounds[:begin]]
-    above = np.zeros(len(number[0]), np.int64)
-    for level, here in enumerate(number, begin):
-        of = boards.rounds[level]
-        if level == begin:
-            total = of.total[here] * count
-        else:
-            before = boards.rounds[level - 1]
-            ways = np.add.reduceat(of.total, of.below[:-1]) // before.total  # of each board before: the same for all
-            above = np.repeat(np.arange(draws * first), count) if level == begin + 1 else np.arange(len(here))
-            total = (ways * before.total)[picked[-1][above]] if level == begin + 1 else rounds[-1].total * ways[0]
-        rounds.append(BoardRound(np.ascontiguousarray(of.cards[here]), above, total, of.group[here]))
+    stands = boards.rounds[begin].total[number[0]]  # for so many boards
+    for level, (here, up) in enumerate(zip(number, above, strict=True), begin):
+        of, total = boards.rounds[level], stands * count
+        if level > begin:
+            continued = of.total[: of.below[1]].sum() // boards.rounds[level - 1].total[0]  # the same for all
+            total = stands = stands[up] * continued
+        rounds.append(BoardRound(np.ascontiguousarray(of.cards[here]), up, total, of.group[here]))
         picked.append(here)
     return ChosenBoards(Boards(boards.ranks, boards.suits, boards.board, tuple(rounds)), tuple(picked), first, count)
 
