@@ -149,9 +149,9 @@ OPENINGS: dict[str, Opening] = STITCHING | GRAFTING | {
     "champions": Opening(
         "Champions of limit hold'em in one table",
         (1, 0, 0),
-        "So far this page has the exact exploitability of the strategies of one paper, and matches of GS1 and GS2 "
-        "with a deck of 12 cards, where GS2 beats GS1, as in Sandholm's slides. GS3 is not solved yet, and most pairs "
-        "of the whole game were not played.",
+        "In the whole game, this page has the exact exploitability of the strategies of one paper, and what they win "
+        "from each other: the finest wins from all. With a deck of 12 cards GS2 beats GS1 in matches, as in Sandholm's "
+        "slides; GS3 is not solved yet.",
         "limit hold'em, 12 cards",
         (
             Reason(r"^GS2 beats GS1", HOLDS,

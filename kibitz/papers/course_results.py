@@ -317,9 +317,11 @@ def wins(text: str, source: str, r: CourseResults, one: str, other: str, togethe
     many claims are judged together."""
     every = r.won(one, other)
     cases = [Comparison(each.mean, ">", 0.0, each.error_of(together)) for each in every]
-    exact = all(each.error is None for each in every)
-    said = figures_text([each.mean for each in every], 3) if exact else ", ".join(each.text(together) for each in every)
-    return Claim(text, source, cases, unit=START, detail=f"{one} wins {said}") if every else None
+    exact, lost = all(each.error is None for each in every), all(each.mean < 0.0 for each in every)
+    told = [each._replace(mean=-each.mean) for each in every] if lost else every
+    said = figures_text([each.mean for each in told], 3) if exact else ", ".join(each.text(together) for each in told)
+    detail = f"{one} {'loses' if lost else 'wins'} {said}"
+    return Claim(text, source, cases, unit=START, detail=detail) if every else None
 
 
 def crosstable_sheet(r: CourseResults, names: Sequence[str], unit: str, together: int) -> Sheet:

@@ -337,6 +337,7 @@ class HoldemCourse:
 
 POINT, TRAIN, WHOLE = "points", "training", "all boards"  # names of runs
 OPENINGS, PAIR, DRAWN = "gains by opening", "exact pairs", "pairs on drawn boards"
+ASIDE = f"{DRAWN}, set aside"  # an estimate that another contradicts; pages say so and do not judge by it
 Recipes = Callable[[str, CourseSetting], CourseRecipe]
 _recipes: dict[str, Recipes] = {}
 _courses: dict[tuple[str, int, CourseSetting], HoldemCourse] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -52,7 +52,7 @@ from kibitz.papers.waugh2009_strategies import (
     TWELVE,
     sizes_of,
 )
-from kibitz.report.figures import Heat, Sheet
+from kibitz.report.figures import Curves, FigurePanel, Heat, Line, Sheet, Spread
 
 PAPER = "waugh2009"
 GAME, TINY = "poker(file=holdem.limit.2p)", "poker(file=holdem.limit.2p, ranks=4, suits=3)"
@@ -187,6 +187,37 @@ def table(r: CourseResults) -> Sheet:
     return replace(sheet, title="Table 3: winnings of the row against the column", table=3)
 
 
+Courses = Mapping[str, Sequence[Mapping[int, float]]]  # by opponent and seed: winnings by boards of each graft
+
+
+def courses_of(r: CourseResults) -> Courses:
+    """What the grafted strategy wins along its training on drawn boards, of the first seed."""
+    every: dict[str, dict[int, float]] = {}
+    for each in r.estimates:
+        if each["other"] == GRAFTED and each["seed"] == SEEDS[0]:
+            every.setdefault(each["one"], {})[int(each["steps"][1])] = -float(each["mean"])
+    return {name: [of] for name, of in every.items() if len(of) > 1}
+
+
+def grown(courses: Courses, note: str) -> Sheet:
+    """What grafts win along their training."""
+    looks = sorted({boards for of in courses.values() for boards in of[0]})
+    rows = [(f"{boards:,}", *(f"{Spread(tuple(each[boards] for each in of)).mean:+.2f}" for of in courses.values()))
+            for boards in looks]  # fmt: skip
+    return Sheet("Winnings of the grafted strategy along its training", ("boards of each graft", *courses), rows,
+                 f"mb/h, {note} Its opponents are trained to the end.")  # fmt: skip
+
+
+def learning(courses: Courses, title: str, note: str) -> Curves:
+    """The same as a picture."""
+    lines = []
+    for other, of in courses.items():
+        spreads = [Spread(tuple(each[boards] for each in of)) for boards in of[0]]
+        lines.append(Line(f"from {other}", tuple(of[0]), tuple(s.mean for s in spreads), tuple(s.sd for s in spreads)))
+    return Curves("training", title, "winnings, mb/h", (FigurePanel("", tuple(lines), (("", 0.0),)),) if lines else (),
+                  across="boards of each graft", note=note)  # fmt: skip
+
+
 def _ratio(r: CourseResults) -> str:
     """How much larger the largest single strategy is here, if that is known."""
     largest, base = ([int(points[-1]["infosets"]) for (of, _), points in sorted(r.points.items()) if of == name][:1]
@@ -209,8 +240,11 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     sizes = sizes_sheet(r, names, "Of the grafted strategy: the buckets of its base, of the grafts of r and cr, and of "
                         "those of ccr and cccr. The numbers are limits: there are 169 kinds of hands before the flop, "
                         "and hands of equal strength share a bucket.")  # fmt: skip
+    along, on_drawn = courses_of(r), "on drawn boards, one seed."
+    learnt = learning(along, "Limit hold'em: winnings of the grafted strategy along its training",
+                      on_drawn.capitalize())  # fmt: skip
     return Page(
-        starts=len({seed for one, _, seed in (*r.pairs, *r.drawn) if one == GRAFTED}),
+        starts=len({seed for *pair, seed in (*r.pairs, *r.drawn) if GRAFTED in pair}),
         summary=f"The paper makes {len(matches())} claims about this table; {len(missing)} were not measured yet."
         if missing else "",
         about=f"{GAME} with percentile E[HS²] buckets, as fixed in docs/plans/large_tables.md. There is a graft for "
@@ -228,9 +262,11 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             f"{LARGEST} is {RATIO} times as large as the base in the paper{_ratio(r)}.",
             *([f"Claims without a figure are left out. Not measured yet: {'; '.join(missing)}."] if missing else []),
         ),
-        sheets=(*([table(r)] if pairs > 2 else []), winnings(r, "mb/h"), sizes, convergence(r, names)),
-        pictures=(*([heat] if pairs > 2 else []), *([picture] if picture.panels else [])),
+        sheets=(*([table(r)] if pairs > 2 else []), *([grown(along, on_drawn)] if along else []), winnings(r, "mb/h"),
+                sizes, convergence(r, names)),
+        pictures=(*([heat] if pairs > 2 else []), *(each for each in (learnt, picture) if each.panels)),
         figures={"unit": "mb/h", "pairs": [*r.pairs.values(), *map(without_draws, r.drawn.values())],
+                 "looks": {name: {str(boards): won for boards, won in of[0].items()} for name, of in along.items()},
                  "points": [p for some in r.points.values() for p in some]},
     )  # fmt: skip
 

@@ -38,7 +38,7 @@ from kibitz.papers.ledger import Stage, results_in
 from kibitz.papers.runs import Answers, Run
 from kibitz.papers.waugh2009_holdem import SOURCE
 from kibitz.papers.waugh2009_strategies import BASE, FOURTEEN, GRAFTED, LARGEST, SMALLER, TWELVE
-from kibitz.report.figures import Curves, FigurePanel, Heat, Line, Sheet, Spread
+from kibitz.report.figures import Heat, Sheet, Spread
 
 TITLE = "Strategy grafting in limit hold'em with a deck of 16 cards"
 STRATEGY = "small: "  # names of runs begin so
@@ -173,15 +173,9 @@ def table(r: CourseResults) -> Sheet:
                  table=3)  # fmt: skip
 
 
-def grown(r: CourseResults) -> Sheet:
+def courses_of(r: CourseResults) -> large.Courses:
     """What grafts win along their training."""
-    seeds = r.seeds(GRAFTED)
-    rows = [(f"{steps:,}", *(f"{Spread(tuple(course_of(r, GRAFTED, other, seed)[steps] for seed in seeds)).mean:+.2f}"
-                             for other in ORDER[:-1]))
-            for steps in course_of(r, GRAFTED, BASE, seeds[0])]  # fmt: skip
-    return Sheet("Winnings of the grafted strategy along its training", ("boards of each graft", *ORDER[:-1]), rows,
-                 f"mb/h, exactly, the mean of {len(seeds)} random initialisations. Its opponents are trained to "
-                 "the end.")  # fmt: skip
+    return {other: [course_of(r, GRAFTED, other, seed) for seed in r.seeds(GRAFTED)] for other in ORDER[:-1]}
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
@@ -193,7 +187,10 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     exploited = curves(r, "grafts", "Limit hold'em with 16 cards: exploitability against training",
                        (("trained on sampled boards", (BASE, SMALLER, LARGEST, GRAFTED)),
                         ("trained over all boards", (TWELVE, FOURTEEN))), unit="mb/h", palette=ORDER)  # fmt: skip
-    boards = large.points(setting, BASE)[-1]
+    boards, along = large.points(setting, BASE)[-1], courses_of(r)
+    title = "Limit hold'em with 16 cards: winnings of the grafted strategy along its training"
+    note = "Exact." if len(seeds) == 1 else (
+        f"Exact. Means of {len(seeds)} random initialisations, and one standard deviation to either side.")  # fmt: skip
     return Page(
         starts=len(seeds),
         about=f"{setting.game} with percentile E[HS²] buckets, as fixed in docs/plans/large_tables.md. There is a "
@@ -216,30 +213,16 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             "undecided in that seed. Exploitabilities have the margin of [another page](stitching_small.md).",
             f"A claim holds if it is true in at least {MOST:.0%} of its seeds, and fails if it is false in as many.",
         ),
-        sheets=(table(r), grown(r), winnings(r, "mb/h"),
+        sheets=(table(r), large.grown(along, f"exactly, the mean of {len(seeds)} random initialisations."),
+                winnings(r, "mb/h"),
                 sizes_sheet(r, ORDER, "Of the grafted strategy: the buckets of its base, of the grafts of r and cr, "
                             "and of those of ccr and cccr. The numbers are limits: hands of equal strength share a "
                             "bucket."),
                 convergence(r, ORDER)),
-        pictures=(heat, learning(r), *([exploited] if exploited.panels else [])),
+        pictures=(heat, large.learning(along, title, note), *([exploited] if exploited.panels else [])),
         figures={"unit": "mb/h", "points": [each for of in r.points.values() for each in of],
                  "pairs": list(r.pairs.values()), "looks": r.others[LOOKS]},
     )  # fmt: skip
-
-
-def learning(r: CourseResults) -> Curves:
-    """What grafts win along their training, as a picture."""
-    seeds, lines = r.seeds(GRAFTED), []
-    for other in ORDER[:-1]:
-        courses = [course_of(r, GRAFTED, other, seed) for seed in seeds]
-        spreads = [Spread(tuple(each[steps] for each in courses)) for steps in courses[0]]
-        lines.append(Line(f"from {other}", tuple(courses[0]), tuple(s.mean for s in spreads),
-                          tuple(s.sd for s in spreads)))  # fmt: skip
-    return Curves("training", "Limit hold'em with 16 cards: winnings of the grafted strategy along its training",
-                  "winnings, mb/h", (FigurePanel("", tuple(lines), (("", 0.0),)),),
-                  across="boards of each graft", note="Exact." if len(seeds) == 1 else
-                  f"Exact. Means of {len(seeds)} random initialisations, and one standard deviation to either side."
-                  )  # fmt: skip
 
 
 EXPERIMENT = Experiment(

@@ -168,12 +168,26 @@ def test_winnings_are_exact_where_they_are_known_so():
     first, second = claim.cases
     assert (first.left, first.error, first.true) == (-3.0, None, False)
     assert second.left == 0.9 and second.error == widened(0.5, 13) > 0.7 and second.true is True
-    assert "-3.000, 0.90 ± " in claim.detail and wins("c wins", "paper", r, "c", "a") is None
+    assert "b wins -3.000, 0.90 ± " in claim.detail and wins("c wins", "paper", r, "c", "a") is None
     only = CourseResults({}, {}, {}, {}, {("b", "a", 1): later}, 0.0, ())
+    assert wins("a wins", "paper", only, "a", "b").detail == "a loses 0.90 ± 0.50"
     cells = {row[0]: row[1:] for row in crosstable_sheet(only, ("a", "b", "c"), "mbb/h", 1).rows}
     assert cells == {"a": ("", "-0.90 ± 0.50", ""), "b": ("0.90 ± 0.50", "", "")}
     note = crosstable_sheet(only, ("a", "b"), "mbb/h", 4).note
     assert "seed 1" in note and "3,000 drawn boards" in note and "95% for 4 claims" in note
+
+
+def test_an_estimate_that_another_contradicts_is_told_and_not_judged_by(tmp_path):
+    plan = made(tmp_path)
+    every = json.loads((tmp_path / "some.json").read_text())
+    aside = entry(courses.ASIDE, one=BASE, other=DYNAMIC, seed=0, steps=[400, 400], draws=2, boards=900, mean=9.0,
+                  error=0.5, by_draw=[[4.5, 4.5]] * 2)  # fmt: skip
+    (tmp_path / "some.json").write_text(json.dumps([*every, aside]))
+    assert (BASE, DYNAMIC, 0) in page.gather(plan, {}).pairs
+    assert page.gather(plan, {}).drawn[BASE, DYNAMIC, 0]["mean"] == -5.0
+    (told,) = [text for text in page.EXPERIMENT.recompute(plan).departs if "set aside" in text]
+    assert f"{DYNAMIC} was trained" in told and f"won -9.00 ± 0.50 from {BASE} instead of 5.00 ± 1.00" in told
+    assert not any("set aside" in text for text in page.EXPERIMENT.recompute(made(tmp_path)).departs)
 
 
 def test_what_winnings_still_changed_is_added_to_their_interval():
