@@ -21,7 +21,7 @@ GRAFTING: dict[str, Opening] = {
     "grafting_large": Opening(
         "Strategy grafting in limit hold'em, on a GPU",
         (4, 3, 0),
-        "What Waugh, Bard & Bowling (2009) say of their Table 3 is tested in limit hold'em with 52 cards: as "
+        "What Waugh, Bard & Bowling (2009) say of their Table 3 is tested in limit hold'em with the whole deck: as "
         "in the paper, the grafted strategy beats its base and even the largest single strategy with "
         "imperfect recall. Against the paper, 12 and 14, which have perfect recall, beat it and all others.",
         "limit hold'em, on a GPU",
