@@ -149,14 +149,14 @@ OPENINGS: dict[str, Opening] = STITCHING | GRAFTING | {
     "champions": Opening(
         "Champions of limit hold'em in one table",
         (1, 0, 0),
-        "In the whole game, this page has the exact exploitability of the strategies of one paper, and what they win "
+        "In the whole game, this page has the exact exploitability of the strategies of stitching, and what they win "
         "from each other: the finest wins from all. With a deck of 12 cards GS2 beats GS1 in matches, as in Sandholm's "
         "slides; GS3 is not solved yet.",
         "limit hold'em, 12 cards",
         (
             Reason(r"^GS2 beats GS1", HOLDS,
-                   "Not explained: GS2 has another kind of buckets, a longer first phase, and behind it values of an "
-                   "equilibrium, where GS1 rolls hands out as if nobody bet any more.",
+                   "Not explained: GS2 has another kind of buckets and a longer first phase. After that phase it "
+                   "counts with values of an equilibrium, and GS1 with those of hands that nobody bets on any more.",
                    "One run, with a deck of 12 cards; thousandths of a big blind per hand.",
                    "GS2 beats GS1"),
         ),

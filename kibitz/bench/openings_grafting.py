@@ -32,18 +32,20 @@ GRAFTING: dict[str, Opening] = {
                    "base on every 16th flop, but by less than either changed in the second half of the training.",
                    "The grafted strategy beats its base"),
             Reason(r"^the grafted strategy beats (20x7|even)", HOLDS,
-                   "Likely: grafts are finer than any single strategy in their part.",
+                   "Likely: grafts are finer in their part than these two.",
                    "One seed; on drawn boards. The interval includes what the last doubling of the training of grafts "
                    "changed.",
                    "The grafted strategy beats 20x7, and even the largest single strategy, 20x32"),
             Reason(r"^the grafted strategy beats 1[24]", FAILS,
-                   "Likely: the buckets. Ours are one-dimensional percentiles; the paper describes its own elsewhere. "
-                   "Twice the training of grafts changed these figures by much less than the grafted strategy loses.",
-                   "One seed; on drawn boards. 12 and 14 were solved over all boards, the others on sampled boards.",
+                   "Not explained. 12 and 14 were solved over all boards and the others on sampled boards; and the "
+                   "buckets with imperfect recall are one-dimensional here, while the paper describes its own "
+                   "elsewhere. Twice the training of grafts changed these figures by much less than the grafted "
+                   "strategy loses.",
+                   "One seed; on drawn boards. The single strategies were played after one length of training only.",
                    "The grafted strategy beats 12 and 14"),
             Reason(r"^20x7 beats 14", FAILS,
-                   "Likely: the buckets, as above, and training: 20x7 is not converged.",
-                   "One seed; on drawn boards. 20x7 was measured after one length of training only.",
+                   "Not explained, as above; and 20x7 is not converged.",
+                   "One seed; on drawn boards. 20x7 was played after one length of training only.",
                    "20x7 beats 14"),
             Reason(r"^20x32 beats 20x8", HOLDS, "Likely: it has more buckets.", "One seed; on drawn boards.",
                    "20x32 beats 20x8"),

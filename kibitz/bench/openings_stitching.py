@@ -126,9 +126,9 @@ STITCHING: dict[str, Opening] = {
         "Strategy stitching in two-player limit hold'em, over all boards",
         (10, 3, 8),
         "Table 2 of Gibson & Szafron (2011) is recomputed for two players, with every strategy solved over all boards: "
-        "as in the paper, Dynamic and S=N earn more than Base, and the finest strategy beats all others. Base, Dynamic "
-        "and S={i} are about as exploitable as published, but S=N, the least exploitable of its size in the paper, is "
-        "the most exploitable here, mostly because its cr-expert stopped too early.",
+        "as in the paper, Dynamic and S=N earn more than Base, and the finest strategy beats all others. Against the "
+        "paper, S=N is not the least exploitable of its size: it has the highest figure, most of which is gone when "
+        "its experts are trained longer.",
         "limit hold'em, all boards",
         (
             Reason(r"^(Dynamic|Static\.S=N) earns more than", HOLDS,
@@ -136,8 +136,8 @@ STITCHING: dict[str, Opening] = {
                    "One seed; on drawn boards. The mean over the other four strategies of the paper.",
                    "Dynamic and static S=N earn more than Base, and S=N more than S={i}"),
             Reason(r"^Static\.S=\{i\} earns no more", FAILS,
-                   "Likely: an S={i} expert solves the whole game for the opponent, which is nearly done here. The "
-                   "paper trained it on sampled deals, with other parts.",
+                   "Likely: its experts are trained well enough here. They solve the whole game for the opponent too, "
+                   "which takes long; the paper trained them on sampled deals, with other parts.",
                    "One seed; on drawn boards.",
                    "Static S={i} earns no more than Base"),
             Reason(r"^the finest strategy beats", HOLDS,
@@ -151,8 +151,8 @@ STITCHING: dict[str, Opening] = {
                    "Dynamic and static S={i} are less exploitable than Base"),
             Reason(r"^Static\.S=N is less exploitable", UNDECIDED,
                    "It is more exploitable in all seeds, but within the margin in one of three, and our rule asks "
-                   "for 75% of them. Base almost never calls as its first action, so the part cr hardly counts in "
-                   "the gap, and its expert stopped after 20 iterations.",
+                   "for 75% of them. Most likely its cr-expert stopped too early, after 20 iterations "
+                   "([the search for causes](stitching_why.md)).",
                    "Exact in seed 0; every 16th flop in seeds 1 and 2.",
                    "Static S=N is less exploitable than Base"),
             Reason(r"^Static\.S=N, conditional, is less", UNDECIDED,
@@ -173,8 +173,8 @@ STITCHING: dict[str, Opening] = {
                    "The finest strategy is the least exploitable"),
             Reason(r"^trained to a gap of 0\.1, Static\.S=N is less", FAILS,
                    "In the last doubling both rose, together by less than S=N is above Base. S=N is nearer to Base "
-                   "than at a gap of 1. Its cr-expert stopped early again, for the same reason.",
-                   "One seed; every 16th flop. Base ended at its limit of iterations.",
+                   "than at a gap of 1. Its cr-expert stopped after 20 iterations again.",
+                   "One seed; every 16th flop. Base ended at its limit of 1,600 iterations, with a gap of 0.14.",
                    "Static S=N is less exploitable than Base, both trained to a gap of 0.1"),
             Reason(r"^trained to a gap of 0\.1, Static\.S=N, conditional, is less", UNDECIDED,
                    "The difference is within the margin.",
@@ -183,8 +183,8 @@ STITCHING: dict[str, Opening] = {
                    "Likely: experts have finer buckets than Base in the part that is played. Dynamic wins less, as "
                    "it has coarser buckets than Base in the rest of the game."),
         ),
-        "Exploitability rises in the later training, so a figure says little without its number of iterations. That "
-        "Base, Dynamic and S={i} are near the paper's figures may be chance, because all three still rose where "
+        "Exploitability rises in the later training, so a figure says little without its number of iterations. Base, "
+        "Dynamic and S={i} have nearly the paper's figures, which may be chance: all three still rose where "
         "their training ended. *Of one size*: at most 24 million infosets in each computation, so all but Finest.",
         STITCHED,
     ),

@@ -126,17 +126,19 @@ def table(r: CourseResults) -> Sheet:
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     on_cores = sorted({each["by"].get("device", "") for each in r.others.get(phases.PHASED, [])})
     first = {key: points for key, points in r.points.items() if key[1] == 0}
+    solved = any(name == GS3 for name, _ in r.points)
     on = " and ".join(device for device in r.made_on if device not in on_cores)
     return Page(
         starts=1,
-        about=f"Strategies of {large.GAME} after the recipes of the papers: {GS3} with potential-aware buckets of the "
-        f"slides' sizes, the others as in Table 2 of Gibson & Szafron (2011), on {on}. GS1 and GS2 on "
-        f"{' and '.join(on_cores) or 'no machine yet'}.",
+        about=f"Strategies of {large.GAME} after the recipes of the papers: "
+        f"{'' if solved else 'when it is solved, '}{GS3} with potential-aware buckets of the "
+        f"slides' sizes; the others as in Table 2 of Gibson & Szafron (2011), on {on}. *Conditional* is not in the "
+        f"paper. GS1 and GS2 play with a small deck, on {' and '.join(on_cores) or 'no machine yet'}.",
         departs=("GS1 and GS2 solve the last rounds during play, so no complete strategy is stored: they are compared "
                  "apart, with a small deck (stage champions-phases). The exploitability of what they play with solved "
                  "endgames is not computed. GS2 of the slides began its endgames in the third round, here in the "
                  "fourth.",
-                 *([] if any(name == GS3 for name, _ in r.points) else
+                 *([] if solved else
                    [f"{GS3} is not solved yet: its row is missing (stage champions-0)."])),
         limits="Limits",
         sheets=(table(r), convergence(replace(r, points=first), NAMES), *phases.sheets(r)), pictures=(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -338,12 +339,17 @@ def crosstable_sheet(r: CourseResults, names: Sequence[str], unit: str, together
 def crosstable_note(r: CourseResults, unit: str, together: int) -> str:
     """What is to be said below such a table."""
     seed = min((seed for *_, seed in (*r.pairs, *r.drawn)), default=0)
-    counts = sorted({int(each["boards"]) for each in r.drawn.values()})
+    drawn = [each for (one, other, at), each in r.drawn.items()
+             if not {(one, other, at), (other, one, at)} & {*r.pairs}]  # fmt: skip
+    counts = Counter(int(each["boards"]) for each in drawn)
     how = "Exactly, over all boards."
     if counts:
-        how = (f"With ±: on {' or '.join(f'{n:,}' for n in counts)} drawn boards: every flop, with turns and rivers "
-               "that are drawn at random; all hands play all hands on each. The interval is 95% for "
-               f"{together} claims together. Without: exactly, over all boards.")  # fmt: skip
+        ((most, _),) = counts.most_common(1)
+        others = "".join(f"; {each['one']} and {each['other']} on {each['boards']:,}"
+                         for each in drawn if each["boards"] != most)  # fmt: skip
+        how = (f"With ±: on {most:,} drawn boards{others}. These are every flop, with turns and rivers that are drawn "
+               f"at random; all hands play all hands on each. The interval is 95% for {together} comparisons "
+               "together. Without: exactly, over all boards.")  # fmt: skip
     return f"{unit}, the mean over both seats, seed {seed}. {how} Empty: not measured."
 
 

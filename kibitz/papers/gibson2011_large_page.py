@@ -78,7 +78,7 @@ def _earns(text: str, earned: Earnings, one: str, relation: str, other: str) -> 
     """That one strategy earns more than another, or no more, in the mean over all others."""
     mine, theirs = earned.of(one), earned.of(other)
     return Claim(text, SOURCE, [Comparison(mine.mean, relation, theirs.mean, earned.more(one, other).error)],
-                 unit=START, detail=f"{mine.text()} against {theirs.text()}")  # fmt: skip
+                 unit=START, detail=f"{one} {mine.text()}, {other} {theirs.text()}")  # fmt: skip
 
 
 def compared(r: CourseResults) -> Iterator[Claim]:
@@ -115,7 +115,8 @@ def table(r: CourseResults) -> Sheet:
         "Exploitability: the mean of what best responses of both players win in the unabstracted game, exact unless it "
         "says otherwise; by seed where it is exact. Earnings: the mean of what it wins from each of the others, on "
         "drawn boards"
-        + (", not measured yet" if earned is None else f", seed 0; intervals are 95% for all {CLAIMS} claims together")
+        + (", not measured yet" if earned is None else f", seed 0, all pairs on the same boards, also those that are "
+           f"known exactly; intervals are 95% for {CLAIMS} comparisons together")
         + ". The paper's finest strategy has 797 million infosets, and its S={i} has other parts.",
         table=2,
     )  # fmt: skip
@@ -156,8 +157,8 @@ def openings(r: CourseResults, names: Sequence[str] = NAMES) -> Sheet:
     return Sheet("Gains of best responses by the betting before the flop", ("betting", *gains), rows,
                  f"mbb/h, on sampled flops, seed {', '.join(map(str, sorted({seed for seed, _ in every.values()})))}. "
                  "Each row: what a best response wins in hands with this betting before the flop (r: a raise, c: a "
-                 "call), if it bets there like the strategy. \"By betting otherwise\": what it wins in addition if it "
-                 "does not. The seat is that of the best response. Rows below "
+                 "call), if it keeps to the betting of the strategy there. \"By betting otherwise\": what it wins in "
+                 "addition if it does not. The seat is that of the best response. Rows below "
                  f"{LEAST_GAIN:g} are left out.")  # fmt: skip
 
 
@@ -180,8 +181,8 @@ def set_aside(r: CourseResults) -> Iterator[str]:
             then, later = (Winnings(seed, -known["mean"], known["error"]).text() for known in (each, now))
             yield (f"An estimate is set aside: in an earlier session {other} was trained in the same way, and won "
                    f"{then} from {one} instead of {later}. We could not find out why. That strategy is gone; all "
-                   "winnings here are of the later one. No verdict depends on it (docs/plans/large_tables.md, "
-                   "2026-11-19).")  # fmt: skip
+                   "winnings here are of the later one. All verdicts would be the same with the earlier figure "
+                   "(docs/plans/large_tables.md, 2026-11-19).")  # fmt: skip
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
@@ -193,7 +194,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                      levels=[(f"paper, exact: {name}", PAPER[name][2]) for name in (BASE, ALL)],
                      palette=large.COLOURED)  # fmt: skip
     beyond = further(r)
-    later = curves(beyond, "further", f"Limit hold'em: exploitability, trained to a gap of {large.FURTHER_GAP:g}",
+    later = curves(beyond, "further",
+                   f"Limit hold'em: exploitability, trained to a gap of {large.FURTHER_GAP:g} at best",
                    (("trained over all boards", (*NAMES, large.CONDITIONAL)),), palette=large.COLOURED)  # fmt: skip
     ends = [replace(sheet, title=f"{sheet.title}, trained to a gap of {large.FURTHER_GAP:g}")
             for sheet in (convergence(beyond, (*NAMES, large.CONDITIONAL)), winnings(beyond, "mbb/h"))]  # fmt: skip
@@ -216,16 +218,16 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             f"{large.EACH_LOOKS[-1]} iterations. Dynamic and the experts of S=N have at most {large.PART_LOOKS[-1]}.",
             *([f"Strategies \"trained to a gap of {large.FURTHER_GAP:g}\" have at most {large.FURTHER_LOOKS[-1]:,} "
                f"iterations, S={{i}} and Finest {large.FURTHER_FINE[-1]}. Dynamic and S={{i}} have no gap, so they "
-               "run to the limit."] if beyond.points else []),
-            "Experts are trained on the Base that was trained to the end, so the first points of their curves are not "
-            "as far from the end as those of Base.",
+               "run to the limit. Their experts stand on the Base that was trained further, so after equal "
+               "iterations they differ from those of the other picture."] if beyond.points else []),
+            "Experts stand on the Base that was trained to the end, also at the first points of their curves.",
             "An exploitability is compared with a margin: what both strategies changed in the last doubling of their "
-            "training. Where a seed has one measurement only, the change in another seed is used; if there is none, as "
-            f"with {large.CONDITIONAL}, {FLAT:g}, though others changed more.",
-            "On sampled flops the sampling error is added: by how much the difference of the same two strategies on "
-            "sampled flops is off in seed 0, where it is also known exactly. If that is unknown, the largest such "
-            "error of any two strategies. With a gap of 0.1 it is that of the same strategies with a gap of 1, until "
-            "their exact figures are known.",
+            "training. Where a seed has one measurement only, the change in another seed is used. If no seed has two, "
+            f"as with {large.CONDITIONAL}, we assume {FLAT:g} mbb/h, although other strategies changed by more.",
+            "On sampled flops the sampling error is added. We know it in seed 0, where the difference of the same two "
+            "strategies is also measured exactly. If that is unknown, the largest such error of any two strategies is "
+            "used. Strategies trained to a gap of 0.1 take the error that they had at a gap of 1, until their exact "
+            "figures are known.",
             f"A claim holds if it is true in at least {MOST:.0%} of its seeds, and fails if it is false in as many.",
             *([] if earnings(r, NAMES, CLAIMS) else
               ["Claims about earnings, the mean over all opponents, are left out: not all pairs are measured yet."]),

@@ -12,6 +12,7 @@ from kibitz.core.errors import ArtefactError, SpecError
 from kibitz.papers.claims import OURS, Claim
 from kibitz.papers.course_results import (
     CourseResults,
+    Winnings,
     convergence,
     crosstable_sheet,
     curves,
@@ -173,7 +174,7 @@ def matches() -> list[tuple[str, str, str]]:
 def claims(r: CourseResults) -> Iterator[Claim]:
     """What the paper says of Table 3; claims that nothing was measured for are left out."""
     tested = [wins(text, SOURCE, r, one, other, CLAIMS) for text, one, other in matches()]
-    tested.append(wins(f"{LARGEST} beats {BASE}", OURS, r, LARGEST, BASE))
+    tested.append(wins(f"{LARGEST} beats {BASE}", OURS, r, LARGEST, BASE, CLAIMS))
     yield from (claim for claim in tested if claim is not None)
 
 
@@ -225,6 +226,17 @@ def _ratio(r: CourseResults) -> str:
     return f", and {largest[0] / base[0]:.2f} times here" if largest and base else ""
 
 
+def twice_trained(r: CourseResults) -> Iterator[str]:
+    """Pairs of the grafted strategy that are known exactly, and were estimated after another training."""
+    for (one, other, seed), known in sorted(r.pairs.items()):
+        later = r.drawn.get((other, one, seed))
+        if later is not None and one == GRAFTED:
+            then = Winnings(seed, -later["mean"], later["error"])
+            yield (f"What {one} wins from {other} was measured exactly after the training of an earlier session, "
+                   f"{known['mean']:.3f}; after a later training it is {then.text()} on drawn boards. Intervals do not "
+                   "include by how much two trainings differ.")  # fmt: skip
+
+
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     names = known(r)
     matrix = [[None if (cell := r.won_first(one, other)) is None else cell.mean for other in names] for one in names]
@@ -249,8 +261,9 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         if missing else "",
         about=f"{GAME} with percentile E[HS²] buckets, as fixed in docs/plans/large_tables.md. There is a graft for "
         "each player and each of the parts r, cr, ccr and cccr. While a graft is solved, its player is frozen to the "
-        "base outside of the part, and the opponent is free everywhere, with the base's buckets. A computation has at "
-        f"most {LIMITS[1]:,} infosets, counted by the number of buckets that were asked for. {recall}"
+        "base outside of the part, and the opponent is free everywhere, with the base's buckets. A computation with "
+        f"imperfect recall has at most {LIMITS[1]:,} infosets, counted by the number of buckets that were asked for. "
+        f"{recall}"
         f"{'All others' if recall else 'All strategies'} were solved by public chance sampling: one board per "
         f"iteration, all hands of both players. {exact}Exploitability is measured on every 16th flop. "
         "A millibet (mb) is a thousandth of the small bet, which equals the big blind. "
@@ -260,6 +273,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             "says of 14 that \"it was ultimately superseded by the smaller 20x7\"; we test whether 20x7 beats 14.",
             f"The buckets of {', '.join(SINGLE)} are described in another paper. Ours are one-dimensional percentiles. "
             f"{LARGEST} is {RATIO} times as large as the base in the paper{_ratio(r)}.",
+            *twice_trained(r),
             *([f"Claims without a figure are left out. Not measured yet: {'; '.join(missing)}."] if missing else []),
         ),
         sheets=(*([table(r)] if pairs > 2 else []), *([grown(along, on_drawn)] if along else []), winnings(r, "mb/h"),

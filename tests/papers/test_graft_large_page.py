@@ -48,6 +48,17 @@ def test_the_page_shows_winnings_along_the_training_of_grafts(plan):
     assert report.figures["looks"][BASE] == {"65536": 6.0, "131072": 7.8, "262144": 9.0}
 
 
+def test_a_pair_that_was_estimated_after_another_training_is_told(plan, tmp_path):
+    assert not [text for text in table_alone("waugh2009", "3 by stages").recompute(plan).departs if "exactly" in text]
+    answer = {"one": GRAFTED, "other": BASE, "seed": 0, "steps": [262144, 262144], "mean": 9.876}
+    exact = {**drawn(GRAFTED, BASE, [], 0.0), "run": holdem_course.PAIR, "answer": answer}
+    (tmp_path / "more.json").write_text(json.dumps([exact]))
+    report = table_alone("waugh2009", "3 by stages").recompute(plan)
+    (told,) = [text for text in report.departs if "exactly" in text]
+    assert f"What {GRAFTED} wins from {BASE}" in told and "9.876" in told and "9.00 ± 0.20" in told
+    assert next(claim for claim in report.claims if claim.text.endswith(f"beats {BASE}")).detail.endswith("9.876")
+
+
 def test_a_folder_without_results_says_what_to_run(tmp_path):
     with pytest.raises(ArtefactError, match="--stage graft-0"):
         large.gather(PaperPlan(results=str(tmp_path)), {})

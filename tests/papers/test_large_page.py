@@ -174,7 +174,11 @@ def test_winnings_are_exact_where_they_are_known_so():
     cells = {row[0]: row[1:] for row in crosstable_sheet(only, ("a", "b", "c"), "mbb/h", 1).rows}
     assert cells == {"a": ("", "-0.90 ± 0.50", ""), "b": ("0.90 ± 0.50", "", "")}
     note = crosstable_sheet(only, ("a", "b"), "mbb/h", 4).note
-    assert "seed 1" in note and "3,000 drawn boards" in note and "95% for 4 claims" in note
+    assert "seed 1" in note and "on 3,000 drawn boards. " in note and "95% for 4 comparisons" in note
+    finer = {("c", other, 0): {**later, "one": "c", "other": other} for other in "de"}
+    more = CourseResults({}, {}, {}, r.pairs, {**r.drawn, **finer, ("c", "b", 0): {**match, "one": "c"}}, 0.0, ())
+    note = crosstable_sheet(more, ("a", "b"), "mbb/h", 4).note
+    assert "on 3,000 drawn boards; c and a on 70. " in note and "b and a" not in note  # known exactly
 
 
 def test_an_estimate_that_another_contradicts_is_told_and_not_judged_by(tmp_path):
