@@ -136,8 +136,7 @@ STITCHING: dict[str, Opening] = {
                    "One seed; on drawn boards. The mean over the other four strategies of the paper.",
                    "Dynamic and static S=N earn more than Base, and S=N more than S={i}"),
             Reason(r"^Static\.S=\{i\} earns no more", FAILS,
-                   "Likely: its experts are trained well enough here. They solve the whole game for the opponent too, "
-                   "which takes long; the paper trained them on sampled deals, with other parts.",
+                   "Not explained. The paper trained its experts on sampled deals, with other parts.",
                    "One seed; on drawn boards.",
                    "Static S={i} earns no more than Base"),
             Reason(r"^the finest strategy beats", HOLDS,
@@ -151,8 +150,8 @@ STITCHING: dict[str, Opening] = {
                    "Dynamic and static S={i} are less exploitable than Base"),
             Reason(r"^Static\.S=N is less exploitable", UNDECIDED,
                    "It is more exploitable in all seeds, but within the margin in one of three, and our rule asks "
-                   "for 75% of them. Most likely its cr-expert stopped too early, after 20 iterations "
-                   "([the search for causes](stitching_why.md)).",
+                   "for 75% of them. Most likely its cr-expert stopped too early, after 20 iterations: "
+                   "another page looks for causes.",
                    "Exact in seed 0; every 16th flop in seeds 1 and 2.",
                    "Static S=N is less exploitable than Base"),
             Reason(r"^Static\.S=N, conditional, is less", UNDECIDED,

@@ -14,6 +14,7 @@ from kibitz.papers.claims import OURS, Claim
 from kibitz.papers.course_results import CourseResults, convergence, crosstable_note, results_of, wins, without_draws
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_large import CONDITIONAL, ESTIMATED, EXACTLY, ITERATION, LOOK
+from kibitz.papers.gibson2011_large_page import set_aside
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST
 from kibitz.papers.holdem import arguments
 from kibitz.papers.holdem_course import (
@@ -139,7 +140,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                  "endgames is not computed. GS2 of the slides began its endgames in the third round, here in the "
                  "fourth.",
                  *([] if solved else
-                   [f"{GS3} is not solved yet: its row is missing (stage champions-0)."])),
+                   [f"{GS3} is not solved yet: its row is missing (stage champions-0)."]), *set_aside(r)),
         limits="Limits",
         sheets=(table(r), convergence(replace(r, points=first), NAMES), *phases.sheets(r)), pictures=(),
         figures={"unit": "thousandths of a small bet per hand",

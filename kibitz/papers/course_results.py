@@ -32,10 +32,11 @@ class Winnings(NamedTuple):
     mean: float
     error: float | None  # half of the 95% interval of an estimate; None: exact, over all boards
     moved: float = 0.0  # what it changed over the last doubling of the training, where that was measured
+    freedom: float = math.inf  # degrees of freedom of the interval
 
     def error_of(self, together: int) -> float | None:
         """What it is unsure by, where so many claims are judged together."""
-        return None if self.error is None else widened(self.error, together) + abs(self.moved)
+        return None if self.error is None else widened(self.error, together, self.freedom) + abs(self.moved)
 
     def text(self, together: int = 1) -> str:
         """Exact figures have three digits; intervals are those of so many claims together."""
@@ -94,11 +95,18 @@ class CourseResults:
         """What one strategy wins from another, by seed: exactly where that is known, else on drawn boards."""
         every = []
         for seed in sorted({seed for a, b, seed in (*self.pairs, *self.drawn) if {a, b} == {one, other}}):
-            known = next(of[key] for of in (self.pairs, self.drawn)
-                         for key in ((one, other, seed), (other, one, seed)) if key in of)  # fmt: skip
+            known = self._known(one, other, seed)
             sign = 1 if known["one"] == one else -1
-            every.append(Winnings(seed, sign * float(known["mean"]), known.get("error"), known.get("moved", 0.0)))
+            every.append(Winnings(seed, sign * float(known["mean"]), known.get("error"), known.get("moved", 0.0),
+                                  freedom_of(known.get("by_draw"))))  # fmt: skip
         return every
+
+    def _known(self, one: str, other: str, seed: int) -> dict[str, Any]:
+        """The exact figure of a pair, or else the estimate on most boards."""
+        both = [(one, other, seed), (other, one, seed)]
+        exact = [self.pairs[key] for key in both if key in self.pairs]
+        return exact[0] if exact else max((self.drawn[key] for key in both if key in self.drawn),
+                                          key=lambda each: int(each["boards"]))  # fmt: skip
 
     def won_first(self, one: str, other: str) -> Winnings | None:
         """The same of the first seed of which anything is known, for tables."""
@@ -177,7 +185,7 @@ class Earnings:
 
     def _estimate(self, by_draw: NDArray[np.float64]) -> Winnings:
         mean, error = interval(by_draw)
-        return Winnings(0, mean, widened(error, self.together))
+        return Winnings(0, mean, widened(error, self.together, freedom_of(by_draw)))
 
 
 def earnings(r: CourseResults, names: Sequence[str], together: int, seed: int = 0) -> Earnings | None:
@@ -271,10 +279,20 @@ def results_among(answers: Mapping[str, list[dict[str, Any]]], begins: str = "")
     )  # fmt: skip
 
 
-def widened(error: float, claims: int) -> float:
-    """Half of a 95% interval, as it is where so many claims are judged together (Bonferroni)."""
-    normal = NormalDist()
-    return error * normal.inv_cdf(1 - 0.025 / max(1, claims)) / normal.inv_cdf(0.975)
+def widened(error: float, claims: int, freedom: float = math.inf) -> float:
+    """Half of a 95% interval, as it is where so many claims are judged together (Bonferroni). freedom: degrees of
+    freedom of Student's t that it was made with."""
+    from scipy.special import stdtrit
+
+    def above(share: float) -> float:
+        return NormalDist().inv_cdf(1 - share) if math.isinf(freedom) else float(stdtrit(freedom, 1 - share))
+
+    return error * above(0.025 / max(1, claims)) / above(0.025)
+
+
+def freedom_of(by_draw: Sequence[Sequence[float]] | NDArray[np.float64] | None) -> float:
+    """Degrees of freedom of an interval from draws of strata (`kibitz.poker.whole.drawn.interval`)."""
+    return math.inf if by_draw is None else float(len(by_draw[0]) * (len(by_draw) - 1))
 
 
 def less_exploitable(text: str, source: str, r: CourseResults, name: str, others: Sequence[str]) -> Claim | None:

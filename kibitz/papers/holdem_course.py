@@ -448,9 +448,19 @@ def openings(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
 def pair(one: str, other: str, seed: int, steps: Sequence[int], *fields: Any) -> dict[str, Any]:
     """What one strategy wins from another over all boards, the mean of both seats."""
     setting = CourseSetting(*fields)
-    first, second = (course(name, seed, setting).played(to) for name, to in zip((one, other), steps, strict=True))
+    (first, second), done = _both(one, other, seed, steps, setting)
     won = against(rules_of(setting.game), first, second, device=setting.device)
-    return {"one": one, "other": other, "seed": seed, "steps": list(steps), "mean": setting.unit * sum(won) / 2}
+    return {"one": one, "other": other, "seed": seed, "steps": list(steps), "done": done,
+            "mean": setting.unit * sum(won) / 2}  # fmt: skip
+
+
+def _both(
+    one: str, other: str, seed: int, steps: Sequence[int], setting: CourseSetting
+) -> tuple[list[Profile], list[list[int]]]:
+    """(two strategies, the iterations of their computations)."""
+    every = [(course(name, seed, setting), to) for name, to in zip((one, other), steps, strict=True)]
+    played = [each.played(to) for each, to in every]
+    return played, [list(each.figures(profile)["done"]) for (each, _), profile in zip(every, played, strict=True)]
 
 
 def estimate(
@@ -458,13 +468,13 @@ def estimate(
 ) -> dict[str, Any]:  # fmt: skip
     """The same on boards that are drawn, with its 95% interval. All pairs of a seed have the same boards."""
     setting = CourseSetting(*fields)
-    first, second = (course(name, seed, setting).played(to) for name, to in zip((one, other), steps, strict=True))
+    (first, second), done = _both(one, other, seed, steps, setting)
     began = time.perf_counter()
     won = won_on_drawn_boards(rules_of(setting.game), first, second, draws, count, seed, setting.device)
     _let_go(setting.device)  # other processes train meanwhile
-    return {"one": one, "other": other, "seed": seed, "steps": list(steps), "draws": draws, "count": count,
-            "boards": won.boards, "mean": setting.unit * won.mean, "error": setting.unit * won.error,
-            "by_draw": np.round(setting.unit * won.by_draw, 6).tolist(),
+    return {"one": one, "other": other, "seed": seed, "steps": list(steps), "done": done, "draws": draws,
+            "count": count, "boards": won.boards, "mean": setting.unit * won.mean,
+            "error": setting.unit * won.error, "by_draw": np.round(setting.unit * won.by_draw, 6).tolist(),
             "measuring": time.perf_counter() - began}  # fmt: skip
 
 

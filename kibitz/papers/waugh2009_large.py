@@ -192,9 +192,10 @@ Courses = Mapping[str, Sequence[Mapping[int, float]]]  # by opponent and seed: w
 
 
 def courses_of(r: CourseResults) -> Courses:
-    """What the grafted strategy wins along its training on drawn boards, of the first seed."""
+    """What the grafted strategy wins along its training on drawn boards, of the first seed; of estimates after the same
+    training the one on most boards counts."""
     every: dict[str, dict[int, float]] = {}
-    for each in r.estimates:
+    for each in sorted(r.estimates, key=lambda each: int(each["boards"])):
         if each["other"] == GRAFTED and each["seed"] == SEEDS[0]:
             every.setdefault(each["one"], {})[int(each["steps"][1])] = -float(each["mean"])
     return {name: [of] for name, of in every.items() if len(of) > 1}
@@ -203,8 +204,8 @@ def courses_of(r: CourseResults) -> Courses:
 def grown(courses: Courses, note: str) -> Sheet:
     """What grafts win along their training."""
     looks = sorted({boards for of in courses.values() for boards in of[0]})
-    rows = [(f"{boards:,}", *(f"{Spread(tuple(each[boards] for each in of)).mean:+.2f}" for of in courses.values()))
-            for boards in looks]  # fmt: skip
+    rows = [(f"{boards:,}", *(f"{Spread(tuple(each[boards] for each in of)).mean:+.2f}" if boards in of[0] else ""
+                              for of in courses.values())) for boards in looks]  # fmt: skip
     return Sheet("Winnings of the grafted strategy along its training", ("boards of each graft", *courses), rows,
                  f"mb/h, {note} Its opponents are trained to the end.")  # fmt: skip
 
@@ -233,8 +234,9 @@ def twice_trained(r: CourseResults) -> Iterator[str]:
         if later is not None and one == GRAFTED:
             then = Winnings(seed, -later["mean"], later["error"])
             yield (f"What {one} wins from {other} was measured exactly after the training of an earlier session, "
-                   f"{known['mean']:.3f}; after a later training it is {then.text()} on drawn boards. Intervals do not "
-                   "include by how much two trainings differ.")  # fmt: skip
+                   f"{known['mean']:.3f}; after a later training it is {then.text()} on drawn boards. All other "
+                   "winnings are after the later training. Intervals do not include by how much two trainings "
+                   "differ.")  # fmt: skip
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:

@@ -18,7 +18,7 @@ def drawn(one, other, steps, mean):
     return {"run": holdem_course.DRAWN, "arguments": ["waugh2009"], "seconds": 60.0, "when": "",
             "by": {"device": "a GPU"},
             "answer": {"one": one, "other": other, "seed": 0, "steps": steps, "draws": 2, "boards": 100, "mean": mean,
-                       "error": 0.2, "by_draw": [[mean]] * 2}}  # fmt: skip
+                       "error": 0.2, "by_draw": [[mean / 110] * 110] * 2}}  # fmt: skip
 
 
 @pytest.fixture
@@ -37,6 +37,35 @@ def test_claims_count_what_the_last_doubling_changed(plan):
     assert said[f"the grafted strategy beats {TWELVE}"][0] == "fails"
     assert said[f"the grafted strategy beats {TWELVE}"][1].startswith(f"{GRAFTED} loses 5.00 ± ")
     assert said["20x7 beats 14, which it superseded"][0] == "fails"
+
+
+def test_six_claims_are_judged_together(tmp_path):
+    """A result that a single claim would hold by is undecided: 1 by 0.8, where the 95% interval alone is 0.7."""
+    pairs = [drawn(SMALLER, FOURTEEN, [262144, 300], -0.8)]
+    pairs += [drawn(BASE, GRAFTED, [262144, n], -9.0) for n in (131072, 262144)]
+    pairs[0]["answer"]["error"] = 0.7
+    (tmp_path / "some.json").write_text(json.dumps(pairs))
+    said = {claim.text: claim for claim in large.claims(large.gather(PaperPlan(results=str(tmp_path)), {}))}
+    (case,) = said["20x7 beats 14, which it superseded"].cases
+    assert case.error == pytest.approx(0.7 * 2.685 / 1.982, rel=1e-3) and case.true is None
+
+
+def test_a_single_look_of_the_grafted_strategy_is_undecided(tmp_path):
+    (tmp_path / "some.json").write_text(json.dumps([drawn(BASE, GRAFTED, [262144, 262144], -9.0)]))
+    (claim,) = large.claims(large.gather(PaperPlan(results=str(tmp_path)), {}))
+    assert claim.verdict == "undecided" and "it is unknown how much that still changes" in claim.detail
+
+
+def test_a_session_that_ended_early_makes_a_page(plan, tmp_path):
+    every = json.loads((tmp_path / "some.json").read_text())
+    every = [each for each in every if each["answer"]["one"] != TWELVE or each["answer"]["steps"][1] < 262144]
+    coarse = drawn(BASE, GRAFTED, [262144, 262144], -99.0)
+    coarse["answer"]["boards"] = 50  # on fewer boards
+    (tmp_path / "some.json").write_text(json.dumps([*every, coarse]))
+    report = table_alone("waugh2009", "3 by stages").recompute(plan)
+    grown = next(sheet for sheet in report.sheets if sheet.title.startswith("Winnings of the grafted strategy along"))
+    last = dict(zip(grown.head, grown.rows[-1], strict=True))
+    assert last[TWELVE] == "" and last[BASE] == "+9.00"
 
 
 def test_the_page_shows_winnings_along_the_training_of_grafts(plan):

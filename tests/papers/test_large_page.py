@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from itertools import combinations
 
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 from typer.testing import CliRunner
 
 from kibitz.bench.openings import OPENINGS as openings
@@ -24,6 +26,7 @@ from kibitz.papers.course_results import (
     Winnings,
     crosstable_sheet,
     earnings,
+    freedom_of,
     last_looks,
     results_of,
     widened,
@@ -190,7 +193,7 @@ def test_an_estimate_that_another_contradicts_is_told_and_not_judged_by(tmp_path
     assert (BASE, DYNAMIC, 0) in page.gather(plan, {}).pairs
     assert page.gather(plan, {}).drawn[BASE, DYNAMIC, 0]["mean"] == -5.0
     (told,) = [text for text in page.EXPERIMENT.recompute(plan).departs if "set aside" in text]
-    assert f"{DYNAMIC} was trained" in told and f"won -9.00 ± 0.50 from {BASE} instead of 5.00 ± 1.00" in told
+    assert f"{DYNAMIC} was trained" in told and f"won -9.00 ± 0.50 from {BASE} instead of 5.000. We" in told
     assert not any("set aside" in text for text in page.EXPERIMENT.recompute(made(tmp_path)).departs)
 
 
@@ -206,6 +209,37 @@ def test_what_winnings_still_changed_is_added_to_their_interval():
     assert wins("g wins", "paper", r, "g", "a").verdict == "undecided"
     alone = last_looks([looks[0], looks[1]])["a", "g", 0]  # a quarter is no half
     assert alone["steps"] == [400, 400] and "moved" not in alone
+
+
+def test_intervals_of_few_strata_are_widened_by_students_t():
+    strata = np.random.default_rng(2).normal(size=(2, 5))
+    assert freedom_of(strata) == 5 and freedom_of(None) == math.inf
+    half = interval(strata)[1]
+    assert widened(half, 13, 5) == pytest.approx(half / stdtrit(5, 0.975) * stdtrit(5, 1 - 0.025 / 13))
+    assert widened(half, 13, 5) > 1.3 * widened(half, 13)
+    one = {"one": "a", "other": "b", "seed": 0, "mean": 1.0, "error": 0.5, "boards": 70, "by_draw": strata.tolist()}
+    (won,) = CourseResults({}, {}, {}, {}, {("a", "b", 0): one}, 0.0, ()).won("a", "b")
+    assert won.error_of(13) == widened(0.5, 13, 5)
+
+
+def test_of_two_estimates_of_a_pair_the_one_on_most_boards_counts():
+    """However the pair is named."""
+    few = {"one": "a", "other": "b", "seed": 0, "steps": [1, 1], "mean": 1.0, "error": 0.1, "boards": 10}
+    many = {"one": "b", "other": "a", "seed": 0, "steps": [1, 1], "mean": 2.0, "error": 0.1, "boards": 1000}
+    for every in ([few, many], [many, few]):
+        r = CourseResults({}, {}, {}, {}, last_looks(every), 0.0, ())
+        assert r.won("a", "b")[0].mean == -2.0 and r.won("b", "a")[0].mean == 2.0
+
+
+def test_pairs_that_were_estimated_in_two_sessions_are_told(tmp_path):
+    plan = made(tmp_path)
+    every = json.loads((tmp_path / "some.json").read_text())
+    again = entry(courses.DRAWN, one=EACH, other=FINEST, seed=0, steps=[400, 400], draws=2, boards=900, mean=-4.5,
+                  error=0.5, by_draw=[[-2.25, -2.25]] * 2)  # fmt: skip
+    (tmp_path / "some.json").write_text(json.dumps([*every, again]))
+    (told,) = [text for text in page.EXPERIMENT.recompute(plan).departs if "estimated in both" in text]
+    assert f"{FINEST} wins 5.00 ± 1.00 on 100 boards, and 4.50 ± 0.50 on 900 boards from {EACH}. The" in told
+    assert not any("estimated in both" in text for text in page.EXPERIMENT.recompute(made(tmp_path)).departs)
 
 
 def test_earnings_are_of_the_same_boards():
@@ -225,11 +259,14 @@ def test_earnings_are_of_the_same_boards():
     by_name = {"a": (ab - ca) / 2, "b": (bc - ab) / 2, "c": (ca - bc) / 2}
     for name, earns in by_name.items():
         mean, error = interval(earns)
-        assert earned.of(name) == pytest.approx((0, mean, widened(error, 4), 0.0))
+        assert earned.of(name) == pytest.approx((0, mean, widened(error, 4, 30), 0.0, math.inf))
     mean, error = interval(by_name["a"] - by_name["b"])
-    assert earned.more("a", "b") == pytest.approx((0, mean, widened(error, 4), 0.0))
-    assert earned.of("a").error < 0.5 * widened(interval(ab)[1], 4)  # what pairs share is not counted
+    assert earned.more("a", "b") == pytest.approx((0, mean, widened(error, 4, 30), 0.0, math.inf))
+    assert earned.of("a").error < 0.5 * widened(interval(ab)[1], 4, 30)  # what pairs share is not counted
     assert of([drawn[0], drawn[2], *others]) is None
+    finer = [{**each, "boards": 99, "by_draw": (2 * np.array(each["by_draw"])).tolist()} for each in drawn]
+    for every in ([*drawn, *finer], [*finer, *drawn]):  # on most boards
+        assert of(every).of("a").mean == pytest.approx(2 * earned.of("a").mean)
 
 
 def test_further_training_without_exact_figures_takes_the_sampling_error_of_less_training(tmp_path):
