@@ -382,8 +382,9 @@ def evaluate_sampled(
         from kibitz.poker.whole.local_response import local_bound
 
         progress(f"local best response: {local:,} deals")
-        response = local_bound(agent, deals=local)
-        near = {"local_best_response": {**response.scores[0].data(), "deals": response.deals}}
+        response = local_bound(agent, deals=local, on_progress=lambda done, score: progress(
+            f"local best response: {done:,} of {local:,} deals, wins {score.mean:.2f}"))  # fmt: skip
+        near = {"local_best_response": {**response.score.data(), "deals": response.deals}}
     return {
         "game": blueprint.machine.spec, "sha256": blueprint.sha256, "sampled": True, "why": why,
         "deals": sample.deals, "value": [score.data() for score in sample.value],

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ from kibitz.games.trusted import same_game
 from kibitz.games.views import View, view_of
 from kibitz.solvers.machines import machine_of
 
+Result = TypeVar("Result")
 Chunks: TypeAlias = Generator[NDArray[np.float64], None, None]
 Blocks: TypeAlias = Callable[[int, int], Generator[list[DealSums], None, None]]  # deals and seed -> sums, in order
 
@@ -255,19 +257,30 @@ def _compiled(
     """Results of chunks in order, from a few threads that work ahead."""
     chunk, threads = (CHUNK, threads) if machine.compiled else (PLAIN_CHUNK, 1)
 
-    def work(first: int) -> NDArray[np.float64]:
-        return won_on(machine, players, seatings, seed, first, min(chunk, deals - first))
+    def work(first: int, count: int) -> NDArray[np.float64]:
+        return won_on(machine, players, seatings, seed, first, count)
 
-    starts = iter(range(0, deals, chunk))
+    with closing(in_order(work, deals, chunk, threads)) as chunks:
+        for _, won in chunks:
+            yield won
+
+
+def in_order(
+    work: Callable[[int, int], Result], deals: int, chunk: int, threads: int | None = None
+) -> Generator[tuple[int, Result], None, None]:
+    """(first deal, result) of chunks of deals in order, from a few threads that work ahead. work: is called with the
+    first deal and the number of deals."""
+    threads = threads or cores()
     pool = ThreadPoolExecutor(threads)
-    ahead: list[Future[NDArray[np.float64]]] = []
+    ahead: list[tuple[int, Future[Result]]] = []
     try:
-        for first in starts:
-            ahead.append(pool.submit(work, first))
+        for at in range(0, deals, chunk):
+            ahead.append((at, pool.submit(work, at, min(chunk, deals - at))))
             if len(ahead) >= 2 * threads:
-                yield ahead.pop(0).result()
-        while ahead:
-            yield ahead.pop(0).result()
+                first, done = ahead.pop(0)
+                yield first, done.result()
+        for first, done in ahead:
+            yield first, done.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

@@ -41,6 +41,11 @@ def scored(count: int, total: float, squares: float, scale: float = 1.0, level: 
     return Score(mean, error, (mean - half, mean + half))
 
 
+def score_of(won: NDArray[np.float64], level: float = LEVEL) -> Score:
+    """The mean of independent results, with an interval."""
+    return scored(len(won), float(won.sum()), float((won * won).sum()), 1.0, level)
+
+
 class DealSums(NamedTuple):
     """Sums over some deals, and sums of squares: [n, n + 2], by player what it won in each seat, in all, and its edge.
 

@@ -45,7 +45,7 @@ STAGES = (0.125, 0.25, 0.5, 1.0)  # shares of the training at which checkpoints 
 EXPERTS_AN_HOUR = 500_000
 PREFIXES = f"prefix({', '.join(PARTS)})"
 ROOM = 6 << 30  # bytes that are left free beside strategies that were read before; a training takes half of it
-LOCAL_DEALS = 200  # of local best response, which takes a tenth of a second a hand
+LOCAL_DEALS = 20_000  # of local best response, which takes some milliseconds a hand
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ def bounded(name: str, *setting_fields: Any) -> dict[str, Any]:
     bound = lower_bound(target, rows_of(BASE, setting).buckets[0], seconds=seconds, deals=setting.deals,
                         seed=setting.seed + 300)  # fmt: skip
     score = bound.result.scores[0]
-    near = score_in(unit, local_bound(target, min(setting.deals, LOCAL_DEALS), setting.seed + 400).scores[0])
+    near = score_in(unit, local_bound(target, min(setting.deals, LOCAL_DEALS), setting.seed + 400).score)
     return {
         "name": name, **score_in(unit, score), "local": near["mean"], "local_error": near["error"],
         "iterations": bound.iterations, "buckets": bound.abstraction, "seconds": seconds,

@@ -54,7 +54,7 @@ PAPERS_TABLES = tuple(each for each in training.TABLES_OF_THREE if PAIRS not in 
 # the last but one is clustered.
 GROUPS = ((BASE, DYNAMIC, OLD, ALL, EACH), (NEW,), (PAIRS,))
 FIRST_TABLES = tuple(each for each in PAPERS_TABLES if NEW not in each)
-BOUND, RESPONDER_SECONDS, LOCAL_DEALS = "three: bounds", 60.0, 2_000
+BOUND, RESPONDER_SECONDS, LOCAL_DEALS = "three: bounds", 60.0, 100_000
 CLAIMS = 8  # about this table, which are judged together
 OVERHEAD, TABLE_SECONDS = 12.0, 2.0  # on one H200: of a training; of a table of three on its 16 cores
 
@@ -138,7 +138,7 @@ def bounded(name: str, seconds: float, deals: int, *fields: Any) -> dict[str, An
     target = blueprint_agent(training.played(FILES[name], setting), setting.machine, name)
     bound = lower_bound(target, training.rows_of(BASE, setting).buckets[0], seconds=seconds, deals=setting.deals,
                         seed=setting.seed + 400)  # fmt: skip
-    near = score_in(unit, local_bound(target, deals, setting.seed + 500).scores[0])
+    near = score_in(unit, local_bound(target, deals, setting.seed + 500).score)
     return _of_seed({"name": name, **score_in(unit, bound.result.scores[0]), "local": near["mean"],
                      "local_error": near["error"], "iterations": bound.iterations, "buckets": bound.abstraction,
                      "seconds": seconds}, fields)  # fmt: skip

@@ -18,7 +18,7 @@ PUBLIC = {("solvers/run.py", "solve"), ("solvers/training.py", "train"), ("toepe
 HOT = {
     "forms/kernels/cfr.py", "forms/kernels/prox.py", "poker/exact/kernels/best_response.py",
     "poker/exact/kernels/ends.py", "poker/exact/kernels/packed.py", "poker/sampled/kernels.py", "poker/whole/gpu.py",
-    "poker/whole/kernels.py", "poker/exact/kernels/drawn.py", "solvers/gpu.py", "solvers/kernels/walk.py",
+    "poker/whole/kernels/boards.py", "poker/exact/kernels/drawn.py", "solvers/gpu.py", "solvers/kernels/walk.py",
 }  # fmt: skip
 UNTOUCHED = {"core/jit.py"}  # all compiled code depends on it
 

@@ -9,7 +9,7 @@ from test_sweep import random_profile
 from test_sweep_gpu import COMPILER, OnCores, checked
 
 from kibitz.poker.whole.flops import SampledSweep, gains_by_opening
-from kibitz.poker.whole.kernels import BEST, PLAYED
+from kibitz.poker.whole.kernels.boards import BEST, PLAYED
 from kibitz.poker.whole.strategy import always
 from kibitz.poker.whole.walk import Sweep
 

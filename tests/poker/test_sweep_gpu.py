@@ -21,7 +21,7 @@ from kibitz.poker.sampled.hands import hands_on
 from kibitz.poker.whole import plan
 from kibitz.poker.whole.cuda import STEP
 from kibitz.poker.whole.gpu import Shards, batches, fitting
-from kibitz.poker.whole.kernels import BEST, PLAYED
+from kibitz.poker.whole.kernels.boards import BEST, PLAYED
 from kibitz.poker.whole.packed import BoardPacker
 from kibitz.poker.whole.plan import EXIT, FOLD, SHOWDOWN, plan_of, shapes_of
 from kibitz.poker.whole.strategy import always, within_views

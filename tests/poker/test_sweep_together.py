@@ -15,7 +15,7 @@ from kibitz.cards import tables
 from kibitz.poker.exact import layout
 from kibitz.poker.whole import together as module
 from kibitz.poker.whole.gpu import together
-from kibitz.poker.whole.kernels import BEST, PLAYED
+from kibitz.poker.whole.kernels.boards import BEST, PLAYED
 from kibitz.poker.whole.profiles import against, exploited, measured_together, won
 from kibitz.poker.whole.together import SweepTask, swept
 from kibitz.poker.whole.walk import Sweep

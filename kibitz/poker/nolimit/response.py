@@ -15,7 +15,6 @@ board goes on in a sample of ways before the river, not in all of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -26,8 +25,8 @@ from numpy.typing import NDArray
 
 from kibitz.core.compiling import clock
 from kibitz.core.errors import GameError
-from kibitz.core.resources import cores
-from kibitz.evaluate.score import LEVEL, Score, scored
+from kibitz.evaluate.match import in_order
+from kibitz.evaluate.score import Score, score_of
 from kibitz.poker.nolimit.table import reader_of, table_of
 from kibitz.poker.rules import acpc
 
@@ -161,7 +160,7 @@ def local_response(
     response, began, stopped = target.response(pots, boards), clock(), "done"
     won, done = np.zeros((deals, 2)), 0
     try:
-        for first, some in in_order(lambda at, count: target.won(response, seed, at, count), deals, threads):
+        for first, some in in_order(lambda at, count: target.won(response, seed, at, count), deals, CHUNK, threads):
             won[first : first + len(some)] = some
             done = first + len(some)
             if on_progress is not None:
@@ -173,24 +172,6 @@ def local_response(
         target.spec, target.name, score_of(won.mean(axis=1)), (score_of(won[:, 0]), score_of(won[:, 1])), pots,
         max(1, *target.definition.blinds), done, clock() - began, stopped,
     )  # fmt: skip
-
-
-def in_order(work: Callable[[int, int], Any], deals: int, threads: int | None = None) -> Any:
-    """(first deal, results) of chunks of deals in order, from a few threads that work ahead."""
-    threads = threads or cores()
-    starts = list(range(0, deals, CHUNK))
-    pool = ThreadPoolExecutor(threads)
-    try:
-        ahead = []
-        for at in starts:
-            ahead.append((at, pool.submit(work, at, min(CHUNK, deals - at))))
-            if len(ahead) >= 2 * threads:
-                first, chunk = ahead.pop(0)
-                yield first, chunk.result()
-        for first, chunk in ahead:
-            yield first, chunk.result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def whole_of(strategy: Any) -> Any:
@@ -221,8 +202,3 @@ def check(deals: int, boards: int, seed: int) -> None:
         raise GameError(f"boards={boards} should be 1 to 10,000")
     if not 0 <= seed < 1 << 63:
         raise GameError(f"seed={seed} must be a whole number from 0")
-
-
-def score_of(won: Floats, level: float = LEVEL) -> Score:
-    """The mean of independent results, with an interval."""
-    return scored(len(won), float(won.sum()), float((won * won).sum()), 1.0, level)

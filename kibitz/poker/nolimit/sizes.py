@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 
 from kibitz.core.compiling import clock
 from kibitz.core.errors import GameError
-from kibitz.evaluate.score import LEVEL, Score
-from kibitz.poker.nolimit.response import BOARDS, SeatedStrategy, check, in_order, score_of, shown, sizes_of
+from kibitz.evaluate.match import in_order
+from kibitz.evaluate.score import LEVEL, Score, score_of
+from kibitz.poker.nolimit.response import BOARDS, CHUNK, SeatedStrategy, check, shown, sizes_of
 from kibitz.poker.rules import acpc
 
 CANDIDATES: tuple[float | str, ...] = (0.33, 0.5, 0.75, 1, 1.5, 2, 3)
@@ -120,7 +121,7 @@ def next_size(
     def won(sizes: tuple[float, ...], what: str) -> NDArray[np.float64]:
         response = target.response(sizes, boards)
         mean = np.zeros(deals)
-        for first, some in in_order(lambda at, count: target.won(response, seed, at, count), deals, threads):
+        for first, some in in_order(lambda at, count: target.won(response, seed, at, count), deals, CHUNK, threads):
             mean[first : first + len(some)] = some.mean(axis=1)
             say(f"{what}: deal {first + len(some):,} of {deals:,}")
         return mean

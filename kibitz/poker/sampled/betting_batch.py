@@ -82,7 +82,7 @@ class BettingBatch:
         """By round what kernels read. sequence, source: by seat and group, for each action of the seat there, where its
         rows begin in the seat's strategy (in LANES) and which row numbers they have."""
         from kibitz.core.vectors import LANES
-        from kibitz.poker.whole.kernels import Betting
+        from kibitz.poker.whole.kernels.boards import Betting
 
         nodes, tables = self.nodes, []
         depth, acted, first_child, last_child = self.ways

@@ -19,7 +19,7 @@ Source = HandBuckets | None  # of row numbers; None: all hands have row 0
 
 
 def hands_on(boards: Boards, hole: int, level: int, shard: list[slice], sources: Sequence[Source]) -> Any:
-    """The hands on some boards of a round (`Hands` of poker/whole/kernels.py). shard: by round, the boards that are
+    """The hands on some boards of a round (`Hands` of whole/kernels/boards.py). shard: by round, the boards that are
     asked for and those before them."""
     here, before = shard[level], shard[max(0, level - 1)]
     return hands_of(boards, hole, level, before, here, boards.rounds[level].above[here] - before.start, sources)
@@ -30,7 +30,7 @@ def hands_of(
 ) -> Any:  # fmt: skip
     """The same of any boards. before, here: indices of boards of the round before and of this; above: which of
     `before` each of `here` continues."""
-    from kibitz.poker.whole.kernels import Hands, list_held
+    from kibitz.poker.whole.kernels.boards import Hands, list_held
 
     size, live = len(above), boards.live(level)
     hands = pairs(live, hole)

@@ -36,7 +36,19 @@ from kibitz.core.vectors import (
     subtract,
 )
 from kibitz.poker.exact.kernels.passes import FOLD, SHOWDOWN
-from kibitz.poker.whole.kernels import ADD, SET, Betting, Hands, begin, count, folded, hand_on, put, shown, take_back
+from kibitz.poker.whole.kernels.boards import (
+    ADD,
+    SET,
+    Betting,
+    Hands,
+    begin,
+    count,
+    folded,
+    hand_on,
+    put,
+    shown,
+    take_back,
+)
 
 AHEAD = U64(8)  # rows
 

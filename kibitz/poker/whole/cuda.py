@@ -1,7 +1,7 @@
 """The betting of a round as CUDA source: straight-line code for each shape of betting, so that reaches stay in
 registers.
 
-A thread has two lanes of betting on one board and goes through all hands, as a core does in `poker/whole/kernels.py`;
+A thread has two lanes of betting on one board and goes through all hands, as a core does in `kernels/boards.py`;
 the threads of a warp have lanes side by side, so that they read strategies and reaches side by side and never wait for
 one another. What it keeps of a board are sums by card, in shared memory, one for each *term*:
 

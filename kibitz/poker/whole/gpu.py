@@ -2,8 +2,8 @@
 
 Cores make shards ready (`packed.py`); reaches, values and their sums over boards are all on the GPU, by kernels written
 for the betting of the game (`cuda.py`), which has blocks of 64 lanes there (`wide.py`). Every sum has a fixed order, so
-the same GPU gives the same bits, whether one sweep goes over the boards or several do; against `poker/whole/kernels.py`
-they differ by rounding.
+the same GPU gives the same bits, whether one sweep goes over the boards or several do; against `kernels/boards.py` they
+differ by rounding.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class Shards(CudaKernels):
         return self._tables[key]
 
     def _made(self, level: int, seat: int, mode: int) -> RoundTables:
-        from kibitz.poker.whole.kernels import PLAYED
+        from kibitz.poker.whole.kernels.boards import PLAYED
 
         of, xp = self._round(level), self.xp
         kinds = [

@@ -1,159 +1,133 @@
-"""Local best response in poker: a player that knows its opponents' strategy and looks one action ahead.
+"""Local best response in limit poker: a player that knows its opponents' strategy and looks one action ahead.
 
-At each decision it knows how likely each hand of an opponent is, by Bayes from the strategy and what was done (a
-*range*). It weighs fold, call and raise as if afterwards everybody checked and called to the end; to a raise the others
-fold as often as their strategy does there [Lisy & Bowling 2017]. Whatever it does, what it wins against a strategy is a
-lower bound on what a best response wins.
+    bound = local_bound(agent, deals=20_000)
+    bound.score.mean, bound.score.interval          chips per hand, with 95% confidence
 
-With several opponents ranges are taken as independent, and an opponent's folds as answered before the others act:
-both only make the response weaker than it might be.
+At each decision it knows how likely each hand of an opponent is, by Bayes from the strategy and what was done, and
+weighs fold, call and raise as if afterwards everybody checked and called to the end (`kernels/local.py`). Whatever it
+does, what it wins against a strategy is a lower bound on what a best response wins [Lisy & Bowling 2017].
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kibitz.core.compiling import clock
 from kibitz.core.errors import GameError
-from kibitz.evaluate.match import Agent
-from kibitz.games.views import View
-from kibitz.poker.endgames.hand_rows import HandRows
-from kibitz.poker.rules import betting
-from kibitz.poker.rules.betting import Bets
-from kibitz.poker.rules.cards import cards_of
-from kibitz.poker.rules.rules import strength
+from kibitz.evaluate.match import in_order
+from kibitz.evaluate.score import Score, score_of
+from kibitz.poker.rules.machine import PokerMachine
+
+if TYPE_CHECKING:
+    from kibitz.poker.whole.kernels.local import LocalRoom, LocalRules
 
 Floats = NDArray[np.float64]
 BOARDS = 24  # ways the board may go on that an equity is taken over
+CHUNK = 10  # deals of one call into compiled code
 
 
-class LocalResponse(Agent):
-    """An agent. target: a compiled agent that plays all other seats, with rows of its own."""
+@dataclass(frozen=True)
+class LocalBound:
+    """What a local best response won from copies of a strategy, in chips per hand."""
 
-    name = "local best response"
+    name: str
+    score: Score  # over all seats
+    seats: tuple[Score, ...]  # by the seat of the response
+    deals: int  # each was played from all seats
+    seconds: float
+    stopped: str = "done"  # or "interrupted"
 
-    def __init__(self, target: Any, boards: int = BOARDS, seed: int = 0) -> None:
-        self.hand_rows, machine = HandRows(target), target.machine
-        if not machine.definition.limit:
-            raise GameError("local best response is only for limit poker: in other games raises have many sizes")
-        self.target, self.machine, self.definition, self.boards = target, machine, machine.definition, boards
-        deck = self.definition.deck
-        self.hands = np.array(list(combinations(deck, self.definition.hole)), np.uint8)  # [N, private cards]
-        self._masks = np.bitwise_or.reduce(np.uint64(1) << self.hands.astype(np.uint64), axis=1)
-        self._draw = np.random.default_rng(seed)
-        self._known: dict[tuple[Any, ...], Floats] = {}
-
-    def begin(self, seat: int) -> None:
-        self._known.clear()
-
-    # What opponents may hold
-
-    def _clear(self, gone: tuple[int, ...]) -> NDArray[np.bool_]:
-        """Hands without some cards."""
-        mask = np.uint64(sum({1 << int(card) for card in gone}))
-        return np.asarray((self._masks & mask) == 0)
-
-    def _ranges(
-        self, seat: int, done: str, board: list[tuple[int, ...]], gone: tuple[int, ...]
-    ) -> tuple[dict[int, Floats], Bets]:
-        """(by seat that is still in, but for one's own: what each hand weighs; where betting stands)."""
-        definition = self.definition
-        bets = betting.start(definition)
-        said, weights = "", {s: self._clear(gone).astype(float) for s in range(definition.players) if s != seat}
-        for number, part in enumerate(done.split("/")):
-            if number:
-                said += "/"
-            shown = tuple(card for cards in board[:number] for card in cards)
-            for action in betting.words(part):
-                while bets.turn < 0:
-                    bets = betting.deal(definition, bets)
-                who = bets.turn
-                if who != seat:
-                    key = (who, said, shown)
-                    if key not in self._known:
-                        self._known[key] = self.hand_rows.on_board(who, said, shown, self.hands)
-                    offered = betting.actions(definition, bets)
-                    weights[who] = weights[who] * self._known[key][:, offered.index(action)]
-                bets = betting.act(definition, bets, action)
-                said += betting.letters(action)
-        while bets.turn < 0:
-            bets = betting.deal(definition, bets)
-        return {s: weight for s, weight in weights.items() if not bets.folded[s]}, bets
-
-    # The value of its own hand
-
-    def _wins(self, mine: tuple[int, ...], board: tuple[int, ...], ranges: dict[int, Floats]) -> float:
-        """How likely one's hand beats all ranges if the board goes on at random; ties count half."""
-        missing = sum(self.definition.board) - len(board)
-        left = [card for card in self.definition.deck if card not in (*mine, *board)]
-        count = self.boards if missing else 1
-        rests = [self._draw.choice(left, missing, replace=False).tolist() if missing else () for _ in range(count)]
-        boards = [(*board, *rest) for rest in rests]
-        clear = [self._clear((*mine, *whole)) for whole in boards]
-        # All hands on all boards in one call: a call costs more than what it ranks.
-        sizes = [int(free.sum()) for free in clear]
-        hands = np.concatenate([self.hands[free] for free in clear])
-        shown = np.repeat(np.array(boards, np.uint8).reshape(count, -1), sizes, axis=0)
-        values = np.split(strength(np.concatenate([hands, shown], axis=1)), np.cumsum(sizes)[:-1])
-        total = 0.0
-        for whole, free, ranked in zip(boards, clear, values, strict=True):
-            own = int(strength(np.array((*mine, *whole))))
-            beaten = np.where(ranked < own, 1.0, np.where(ranked == own, 0.5, 0.0))
-            chance = 1.0
-            for weight in ranges.values():
-                possible = weight[free]
-                mass = possible.sum()
-                chance *= float(possible @ beaten / mass) if mass > 0 else 0.5
-            total += chance
-        return total / count
-
-    def act(self, view: View) -> list[float]:
-        cards, _, done = view.infoset.partition(":")
-        groups = [cards_of(word) for word in cards.split(" ")]
-        mine = groups[0]
-        after = iter(groups[1:])
-        level = done.count("/")
-        board = [next(after, ()) if self.definition.board[r] else () for r in range(level + 1)]
-        shown = tuple(card for each in board for card in each)
-        ranges, bets = self._ranges(view.seat, done, board[1:], (*mine, *shown))
-        pot, top = sum(bets.paid), max(bets.paid)
-        asked = top - bets.paid[view.seat]
-        wins = self._wins(mine, shown, ranges)
-        value = {"fold": 0.0, "call": wins * pot - (1 - wins) * asked}
-        if "raise" in view.actions:
-            value["raise"] = self._raised(view.seat, done, mine, shown, ranges, bets, pot, asked)
-        best = max(view.actions, key=lambda action: value[action])
-        return [float(action == best) for action in view.actions]
-
-    def _raised(self, seat: int, done: str, mine: tuple[int, ...], shown: tuple[int, ...], ranges: dict[int, Floats],
-                bets: Bets, pot: int, asked: int) -> float:  # fmt: skip
-        """The value of a raise: those who fold leave the pot, those who call pay it."""
-        size = self.definition.raise_size[bets.round]
-        after, said = betting.act(self.definition, bets, "raise"), done + "r"
-        stay: dict[int, Floats] = {}
-        leave, now, text = 1.0, after, said
-        while now.turn >= 0 and now.turn != seat and now.round == bets.round:
-            who = now.turn
-            offered = betting.actions(self.definition, now)
-            played = self.hand_rows.on_board(who, text, shown, self.hands)
-            folds = played[:, offered.index("fold")] if "fold" in offered else np.zeros(len(played))
-            mass = ranges[who].sum()
-            leave *= float(ranges[who] @ folds / mass) if mass > 0 else 0.0
-            stay[who] = ranges[who] * (1 - folds)
-            now, text = betting.act(self.definition, now, "call"), text + "c"
-        wins = self._wins(mine, shown, {who: stay.get(who, weight) for who, weight in ranges.items()})
-        more = sum(max(after.paid) - after.paid[who] for who in ranges)
-        met = wins * (pot + more) - (1 - wins) * (asked + size)
-        return float(leave * pot + (1 - leave) * met)
+    def data(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"strategy": self.name, **self.score.data(), "by_seat": [each.data() for each in self.seats],
+                "deals": self.deals, "seconds": self.seconds, "stopped": self.stopped}  # fmt: skip
 
 
-def local_bound(target: Any, deals: int = 1000, seed: int = 1, boards: int = BOARDS) -> Any:
-    """What local best response wins in duplicate deals, with the target in all other seats: the first score of the
-    match is a lower bound on what a best response wins, up to its interval."""
-    from kibitz.evaluate.match import match
+class LocalResponse:
+    """The response to a target: a compiled agent that plays all other seats."""
 
-    response = LocalResponse(target, boards, seed)
-    return match(target.machine, response, *[target] * (target.machine.players - 1), deals=deals, seed=seed)
+    def __init__(self, target: Any, boards: int = BOARDS) -> None:
+        from kibitz.poker.whole.kernels.local import MAY_FOLD, MAY_RAISE, LocalRules
+
+        machine, player = getattr(target, "machine", None), getattr(target, "player", None)
+        if not isinstance(machine, PokerMachine) or player is None:
+            raise GameError("a local best response needs a saved strategy for the whole poker game")
+        definition = machine.definition
+        if not definition.limit:
+            raise GameError("this local best response is for limit poker: kibitz poker respond is for no-limit")
+        if boards < 1:
+            raise GameError(f"boards={boards} should be 1 or more")
+        hands = np.array(list(combinations(definition.deck, definition.hole)), np.uint8)
+        masks = np.bitwise_or.reduce(np.uint64(1) << hands.astype(np.uint64), axis=1)
+        ranked = np.bitwise_or.reduce(np.uint64(1) << (hands // 4 + hands % 4 * 16).astype(np.uint64), axis=1)
+        bits = {"fold": int(MAY_FOLD), "raise": int(MAY_RAISE)}
+        every = [sum(bits.get(action, 0) for action in actions) for actions in machine.betting.actions]
+        offered = np.array([*every, 0], np.uint8)[machine.betting.actions_of]  # nothing at ends
+        self.target, self.machine = target, machine
+        self.rules: LocalRules = LocalRules(
+            offered, np.array(definition.blinds, np.float64),
+            np.array(definition.raise_size, np.float64), np.int64(boards), hands, masks, ranked,
+        )  # fmt: skip
+
+    def room(self) -> LocalRoom:
+        """What one thread writes to."""
+        from kibitz.core.random import SCRATCH
+        from kibitz.poker.whole.kernels.local import LocalRoom
+
+        seats, hands, actions = self.machine.players, len(self.rules.hands), self.machine.actions
+        return LocalRoom(
+            np.zeros((2, seats, hands)), np.zeros((hands, actions)), np.zeros(seats),
+            np.zeros((seats, self.machine.depth, 3)), np.zeros((2, seats, 2)), np.zeros(SCRATCH, np.uint64),
+            np.zeros(actions),
+        )  # fmt: skip
+
+    def won(self, seed: int, first: int, count: int, room: LocalRoom | None = None) -> Floats:
+        """[count, seats]  what the response wins on some deals; each deal has its own random numbers. room: to be
+        written to."""
+        from kibitz.poker.whole.kernels.local import respond
+
+        won = np.zeros((count, self.machine.players))
+        respond(self.machine.game, self.target.player, self.rules, seed, first, won, room or self.room())
+        return won
+
+
+def local_bound(
+    target: Any,
+    deals: int = 1000,
+    seed: int = 1,
+    boards: int = BOARDS,
+    threads: int | None = None,
+    on_progress: Callable[[int, Score], None] | None = None,
+) -> LocalBound:
+    """What a local best response wins, with the target in all other seats: a lower bound on what a best response wins,
+    up to its interval.
+
+    deals        each is played from every seat
+    boards       ways the board may go on that an equity is taken over; on the last round it is exact
+    on_progress  is called with the number of deals and the score so far
+    """
+    if deals < 2:
+        raise GameError(f"deals={deals} should be 2 or more")
+    if not 0 <= seed < 1 << 63:
+        raise GameError(f"seed={seed} must be a whole number from 0")
+    response, began, stopped = LocalResponse(target, boards), clock(), "done"
+    won, done = np.zeros((deals, response.machine.players)), 0
+    try:
+        for first, some in in_order(lambda at, count: response.won(seed, at, count), deals, CHUNK, threads):
+            won[first : first + len(some)] = some
+            done = first + len(some)
+            if on_progress is not None:
+                on_progress(done, score_of(won[:done].mean(axis=1)))
+    except KeyboardInterrupt:
+        stopped = "interrupted"
+    won = won[:done]
+    return LocalBound(
+        getattr(target, "name", ""), score_of(won.mean(axis=1)), tuple(score_of(of) for of in won.T), done,
+        clock() - began, stopped,
+    )  # fmt: skip

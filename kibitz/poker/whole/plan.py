@@ -65,7 +65,7 @@ def blocks_of(betting: Any, group: int, seat: int) -> dict[int, list[tuple[int, 
 
 
 def shapes_of(betting: Any, rows: Sequence[int]) -> dict[Shape, list[int]]:
-    """The shapes of a round (`Betting` of poker/whole/kernels.py) and the groups that have each. rows: by source."""
+    """The shapes of a round (`Betting` of kernels/boards.py) and the groups that have each. rows: by source."""
     shapes: dict[Shape, list[int]] = {}
     for group in range(len(betting.group_node) - 1):
         nodes = slice(*betting.group_node[group : group + 2].tolist())

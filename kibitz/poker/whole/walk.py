@@ -29,7 +29,7 @@ from kibitz.poker.whole.strategy import NodeStrategy
 Floats = NDArray[np.float64]
 
 VERSION = 1
-BEST, PLAYED = 0, 1  # as in kibitz.poker.whole.kernels
+BEST, PLAYED = 0, 1  # as in kibitz.poker.whole.kernels.boards
 HAND_BYTES = 48  # of a hand on a board of a shard: cards, order and strength, and copies while they are sorted
 LANE_SECONDS = 2.4e-8  # of a core of Neoverse-N1: a hand on one of the last boards, for one seat and lane
 
@@ -113,7 +113,7 @@ class Sweep:
     def room(self) -> Any:
         """Working space of this thread."""
         from kibitz.core.vectors import LANES
-        from kibitz.poker.whole.kernels import SweepWorkspace
+        from kibitz.poker.whole.kernels.boards import SweepWorkspace
 
         if not hasattr(self._threads, "room"):
             wide = int(LANES)
@@ -142,7 +142,7 @@ class Sweep:
 
     def roots(self, seat: int) -> list[NDArray[Any]]:
         """By round up to the first that has board cards: the reach of the other of `seat` at the roots of groups."""
-        from kibitz.poker.whole.kernels import open_round
+        from kibitz.poker.whole.kernels.boards import open_round
 
         betting, strategies = self._laid_head
         roots = [self.vectors(0, self.dtype)[:, :0]]
@@ -154,7 +154,7 @@ class Sweep:
 
     def finished(self, seat: int, mode: int, total: Floats | None) -> float:
         """What a seat gets, from the sum over all shards of what it gets after the first cards of the board."""
-        from kibitz.poker.whole.kernels import close_round
+        from kibitz.poker.whole.kernels.boards import close_round
 
         betting, strategies = self._laid_head
         roots, after = self.roots(seat), self.vectors(0, np.float64) if total is None else self._even(0, 0, total)
@@ -214,7 +214,7 @@ class Sweep:
     def _visit(self, shard: list[slice], hands: list[Any], level: int, boards: slice, seat: int, mode: int,
                roots: NDArray[Any], above: Floats) -> None:  # fmt: skip
         """Add what a seat gets on boards of a round that continue one board. Boards are counted from the shard's."""
-        from kibitz.poker.whole.kernels import close_round, open_round
+        from kibitz.poker.whole.kernels.boards import close_round, open_round
 
         betting, strategies = self._laid
         room = self.room()
@@ -234,7 +234,7 @@ class Sweep:
 
     def _even(self, level: int, board: int, total: Floats) -> Floats:
         """Values by hand on a board, the same for hands that a renaming which leaves the board alone makes the same."""
-        from kibitz.poker.whole.kernels import symmetrise
+        from kibitz.poker.whole.kernels.boards import symmetrise
 
         names = renamed(self.boards, self.hole, level, board)
         if len(names) == 1:

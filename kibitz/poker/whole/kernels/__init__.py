@@ -1,0 +1,1 @@
+"""Poker board by board, and local best responses: compiled."""
