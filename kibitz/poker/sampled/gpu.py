@@ -74,7 +74,7 @@ class BatchRoom:
 def betting_tables(
     betting: Any, of: LearningRound, seat: int
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int32]]:
-    """Of a round (`Betting` of `whole/kernels/boards.py`), for one seat: (stakes [G, N, WIDE]; by seat where the rows of
+    """Of a round (`Betting` of `whole/kernels/boards.py`) for one seat: (stakes [G, N, WIDE]; by seat where the rows of
     a group begin, [2, G], in WIDE; exits [G, N, WIDE], the lane of the next round or -1)."""
     stake = np.zeros((of.groups, of.nodes, WIDE), betting.stake.dtype)
     begin = np.zeros((2, of.groups), np.int64)
