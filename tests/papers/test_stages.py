@@ -135,6 +135,7 @@ def test_what_prepares_others_is_done_again_where_these_are_missing(tmp_path):
     assert go_through(Stage("two", "", (prepare,)), Ledger(path)) and made == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_champions(small):
     assert done("champions-0", small)[0]
     report = champions.EXPERIMENT.recompute(PaperPlan(results=str(small / "out")))
