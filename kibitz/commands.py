@@ -372,6 +372,11 @@ def evaluate_sampled(
 
         gpu()  # refuses a GPU that is missing, before any work
     agent = blueprint_agent(blueprint, blueprint.machine, "blueprint")
+    if local is not None:  # refused before any work
+        from kibitz.poker.whole import local_response
+
+        local_response.check(local, 0)
+        local_response.LocalResponse(agent)
     progress(f"playing {SELF_PLAY:,} deals against itself")
     sample = self_play(blueprint.machine, agent, SELF_PLAY)
     progress(f"training a responder for {seconds:g} s")
@@ -379,12 +384,11 @@ def evaluate_sampled(
     bound = lower_bound(agent, seconds=seconds, deals=deals, device=device)
     near: dict[str, Any] = {}
     if local is not None:
-        from kibitz.poker.whole.local_response import local_bound
-
         progress(f"local best response: {local:,} deals")
-        response = local_bound(agent, deals=local, on_progress=lambda done, score: progress(
+        response = local_response.local_bound(agent, deals=local, on_progress=lambda done, score: progress(
             f"local best response: {done:,} of {local:,} deals, wins {score.mean:.2f}"))  # fmt: skip
-        near = {"local_best_response": {**response.score.data(), "deals": response.deals}}
+        near = {"local_best_response": {**response.score.data(), "deals": response.deals,
+                                        "stopped": response.stopped}}  # fmt: skip
     return {
         "game": blueprint.machine.spec, "sha256": blueprint.sha256, "sampled": True, "why": why,
         "deals": sample.deals, "value": [score.data() for score in sample.value],

@@ -19,6 +19,7 @@ from typing import Any
 
 from kibitz.bench.opponents import BUCKETS, RECIPES
 from kibitz.core import shipped, store
+from kibitz.evaluate.score import Score
 
 PAGE = Path(__file__).parents[2] / "docs" / "opponents.md"
 DATA = PAGE.with_suffix(".json")
@@ -29,6 +30,7 @@ RIVALS = {
     "holdem.limit.3p": "percentile([169, 2, 1, 1], forget=1)",
 }
 COMPILED, PLAIN = 400_000, 8_000  # hands against players that are compiled, and against those that are not
+LOCAL = 60_000  # hands of local best response
 HEAD = """# Strategies that come with kibitz
 
 Two strategies of limit hold'em are part of the package, one for two players and one for three. They need no download
@@ -77,7 +79,8 @@ def measurements(game: str, runs: Path, seconds: float) -> dict[str, Callable[[]
             deals = hands // len(seatings_of(machine.players))
             name = str(trained_rival(game, runs, seconds)) if opponent == "rival" else opponent
             others = [agent(name, machine)] * (machine.players - 1)
-            return _score(match(machine, agent("shipped", machine), *others, deals=deals, seed=1))
+            won = match(machine, agent("shipped", machine), *others, deals=deals, seed=1)
+            return _score(won.scores[0], won.deals)
 
         return play
 
@@ -85,22 +88,29 @@ def measurements(game: str, runs: Path, seconds: float) -> dict[str, Callable[[]
         from kibitz.play.lower_bound import lower_bound
 
         target: Any = agent("shipped", machine_of(game))
-        return _score(lower_bound(target, BUCKETS, seconds=seconds).result)
+        won = lower_bound(target, BUCKETS, seconds=seconds).result
+        return _score(won.scores[0], won.deals)
+
+    def local() -> dict[str, Any]:
+        from kibitz.poker.whole.local_response import local_bound
+
+        machine = machine_of(game)
+        won = local_bound(agent("shipped", machine), deals=LOCAL // machine.players)
+        return _score(won.score, won.deals)
 
     wins: dict[str, Callable[[], dict[str, Any]]] = {
         "uniform": won("uniform", COMPILED), "always-call": won("always-call", PLAIN),
-        "always-raise": won("always-raise", PLAIN),
+        "always-raise": won("always-raise", PLAIN), "local": local,
     }  # fmt: skip
     if RECIPES[game].rows.betting == "all":  # for three a responder has a billion rows in these buckets
         wins["responder"] = responder
     return wins | {"rival": won("rival", COMPILED)}
 
 
-def _score(result: Any) -> dict[str, Any]:
-    """What the first player of a match won, in thousandths of a big blind per hand."""
-    low, high = result.scores[0].interval
-    figures = [1000 * x / BIG_BLIND for x in (result.scores[0].mean, low, high)]
-    return {"mbb": round(figures[0], 2), "interval": [round(x, 2) for x in figures[1:]], "deals": result.deals}
+def _score(score: Score, deals: int) -> dict[str, Any]:
+    """A score in thousandths of a big blind per hand."""
+    figures = [1000 * x / BIG_BLIND for x in (score.mean, *score.interval)]
+    return {"mbb": round(figures[0], 2), "interval": [round(x, 2) for x in figures[1:]], "deals": deals}
 
 
 def trained_rival(game: str, runs: Path, seconds: float) -> Path:
@@ -125,6 +135,7 @@ LINES = {
     "uniform": "wins from uniform random play",
     "always-call": "wins from always-call",
     "always-raise": "wins from always-raise",
+    "local": "local best response wins from it",
     "responder": "a trained responder wins from it",
     "rival": "wins from a finer blueprint with little training",
 }
@@ -174,8 +185,10 @@ def _figures(results: dict[str, Any]) -> list[str]:
 def _notes(results: dict[str, Any]) -> list[str]:
     notes = (
         "Means with 95% intervals and the number of deals, each played in all seatings. With three players all "
-        "opponents are of the same kind, and what is won is the winner's own. What the responder wins is a lower bound "
-        "on exploitability, up to its interval: it is trained against the strategy in the same buckets, and is greedy. "
+        "opponents are of the same kind, and what is won is the winner's own. What the responder and local best "
+        "response win are lower bounds on what a best response wins, up to their intervals. The responder is trained "
+        "against the strategy in the same buckets, and is greedy; local best response knows the strategy and looks one "
+        "action ahead. "
         "Rivals are " + ", ".join(f"`{name}` ({game})" for game, name in RIVALS.items()) + f", trained for "
         f"{results['seconds']:g} s."
     )

@@ -39,8 +39,10 @@ def evaluate_sampled(
     ]  # fmt: skip
     if local is not None:
         near = data["local_best_response"]
-        wins = with_interval(near["mean"], near["interval"])
-        rows.append(("local best response", f"wins {wins} in {near['deals']:,} deals"))
+        known = near["interval"][0] is not None
+        wins = f"wins {with_interval(near['mean'], near['interval'])}" if known else "too early to say"
+        until = ", stopped by Ctrl-C" if near["stopped"] == "interrupted" else ""
+        rows.append(("local best response", f"{wins} in {near['deals']:,} deals{until}"))
     console().print(plain(repr(blueprint)), markup=False)
     print_pairs([*rows, ("sampled", plain(why))])
 

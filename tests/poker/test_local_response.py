@@ -63,6 +63,33 @@ def test_it_is_that_of_the_definition(game):
     assert alike > 6 * target.machine.players and decisions > 16
 
 
+def test_boards_are_drawn_where_there_are_many_ways():
+    """Two cards missing: with many draws each action is worth what it is over all ways."""
+    game = Poker(acpc.parse(HOLDEM.format(rounds=2, suits=2, ranks=5, board="2 2", bets="10 20", ones="1"), "two"))
+    target = target_of(trained(300, game))
+    few, many = (LocalResponse(target, boards=count) for count in (20, 5000))
+    naive, apart = NaiveResponse(target), []
+    for deal, seat in np.ndindex(4, 2):
+        off, (values, _) = [], naive.play(seat, 7, deal)
+        for response in (few, many) if values else ():  # the other seat may fold at once
+            room = response.room()
+            response.won(7, deal, 1, room)
+            first = dict(zip(("fold", "call", "raise"), room.worth[seat, 0].tolist(), strict=True))
+            off.append(max(abs(first[action] - worth) for action, worth in values[0].items()))
+        apart += [off] if off else []
+    few_off, many_off = np.array(apart).T
+    assert many_off.max() < 1.0 and 4 * many_off.mean() < few_off.mean()  # 16 times, by the root of the number
+
+
+def test_what_is_refused_before_any_work():
+    short = HOLDEM.format(rounds=2, suits=2, ranks=5, board="0 3", bets="10 20", ones="1")
+    short = short.replace("limit", "limit\nstack = 25 25")
+    with pytest.raises(GameError, match="stacks that last"):
+        LocalResponse(agent("uniform", machine_of(Poker(acpc.parse(short, "short")))))
+    with pytest.raises(GameError, match="2 to 100,000,000"):
+        local_bound(target_of(trained(1)), deals=10**12)
+
+
 @pytest.mark.parametrize("iterations", [1, pytest.param(3000, marks=pytest.mark.slow)])
 def test_it_is_a_lower_bound(iterations):
     made = trained(iterations)
@@ -111,9 +138,9 @@ def test_ranges_are_what_hands_do():
 
 
 def test_what_it_does_not_answer():
-    with pytest.raises(GameError, match="a saved strategy for the whole poker game"):
+    with pytest.raises(GameError, match="a compiled player of poker"):
         LocalResponse(agent("uniform", machine_of("kuhn")))
-    with pytest.raises(GameError, match="2 or more"):
+    with pytest.raises(GameError, match="2 to 100,000,000"):
         local_bound(target_of(trained(1)), deals=1)
     with pytest.raises(GameError, match="boards=0"):
         local_bound(target_of(trained(1)), boards=0)

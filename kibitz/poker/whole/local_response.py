@@ -11,8 +11,10 @@ does, what it wins against a strategy is a lower bound on what a best response w
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,12 +24,14 @@ from kibitz.core.compiling import clock
 from kibitz.core.errors import GameError
 from kibitz.evaluate.match import in_order
 from kibitz.evaluate.score import Score, score_of
+from kibitz.poker.rules.acpc import Definition
 from kibitz.poker.rules.machine import PokerMachine
 
 if TYPE_CHECKING:
     from kibitz.poker.whole.kernels.local import LocalRoom, LocalRules
 
 Floats = NDArray[np.float64]
+MOST_HANDS, MOST_DEALS = 20_000, 100_000_000
 BOARDS = 24  # ways the board may go on that an equity is taken over
 CHUNK = 10  # deals of one call into compiled code
 
@@ -57,10 +61,14 @@ class LocalResponse:
 
         machine, player = getattr(target, "machine", None), getattr(target, "player", None)
         if not isinstance(machine, PokerMachine) or player is None:
-            raise GameError("a local best response needs a saved strategy for the whole poker game")
+            raise GameError("a local best response needs a compiled player of poker: a saved strategy, or uniform")
         definition = machine.definition
         if not definition.limit:
             raise GameError("this local best response is for limit poker: kibitz poker respond is for no-limit")
+        if definition.stacks is not None and min(definition.stacks) < most_chips(definition):
+            raise GameError("a local best response needs stacks that last for every raise")
+        if comb(len(definition.deck), definition.hole) > MOST_HANDS:
+            raise GameError(f"a local best response is for games of at most {MOST_HANDS:,} private hands")
         if boards < 1:
             raise GameError(f"boards={boards} should be 1 or more")
         hands = np.array(list(combinations(definition.deck, definition.hole)), np.uint8)
@@ -97,6 +105,19 @@ class LocalResponse:
         return won
 
 
+def most_chips(definition: Definition) -> int:
+    """What a seat puts in at most."""
+    raised = sum(count * size for count, size in zip(definition.max_raises, definition.raise_size, strict=True))
+    return max(definition.blinds) + raised
+
+
+def check(deals: int, seed: int) -> None:
+    if not 2 <= deals <= MOST_DEALS:
+        raise GameError(f"deals={deals} should be 2 to {MOST_DEALS:,}")
+    if not 0 <= seed < 1 << 63:
+        raise GameError(f"seed={seed} must be a whole number from 0")
+
+
 def local_bound(
     target: Any,
     deals: int = 1000,
@@ -110,20 +131,19 @@ def local_bound(
 
     deals        each is played from every seat
     boards       ways the board may go on that an equity is taken over; on the last round it is exact
-    on_progress  is called with the number of deals and the score so far
+    on_progress  is called with the number of deals and the score so far, each time that a twentieth came to them
     """
-    if deals < 2:
-        raise GameError(f"deals={deals} should be 2 or more")
-    if not 0 <= seed < 1 << 63:
-        raise GameError(f"seed={seed} must be a whole number from 0")
+    check(deals, seed)
     response, began, stopped = LocalResponse(target, boards), clock(), "done"
-    won, done = np.zeros((deals, response.machine.players)), 0
+    won, done, due = np.zeros((deals, response.machine.players)), 0, 0
     try:
-        for first, some in in_order(lambda at, count: response.won(seed, at, count), deals, CHUNK, threads):
-            won[first : first + len(some)] = some
-            done = first + len(some)
-            if on_progress is not None:
-                on_progress(done, score_of(won[:done].mean(axis=1)))
+        with closing(in_order(lambda at, count: response.won(seed, at, count), deals, CHUNK, threads)) as chunks:
+            for first, some in chunks:
+                won[first : first + len(some)] = some
+                done = first + len(some)
+                if on_progress is not None and done >= due:
+                    due = done + done // 20
+                    on_progress(done, score_of(won[:done].mean(axis=1)))
     except KeyboardInterrupt:
         stopped = "interrupted"
     won = won[:done]

@@ -281,6 +281,8 @@ def respond_hand(game, player, rules, state, seat, number, room):
             for h in range(U64(len(rules.hands))):
                 room.ranges[NOW, mover, h] *= 0.0 if rules.masks[h] & gone else room.rows[h, action]
         meant = action if U64(rules.offered[at]) & MAY_FOLD else action + ONE
+        if meant == FOLD and mover == seat:
+            return -room.paid[seat]
         if meant == FOLD:
             folded |= ONE << mover
         else:
