@@ -203,7 +203,7 @@ STITCHING: dict[str, Opening] = {
                    "Static S=N is less exploitable than Base"),
             Reason(r"^Static\.S=\{i\} is less", HOLDS,
                    "Likely: experts have finer buckets than Base.",
-                   "Exact; two seeds.",
+                   "Exact; four seeds.",
                    "Static S={i} is less exploitable than Base"),
             Reason(r"^Dynamic is less", UNDECIDED,
                    "The difference is smaller than what both strategies still changed in the second half of their "
@@ -213,16 +213,16 @@ STITCHING: dict[str, Opening] = {
             Reason(r"^Static\.S=N is the least", UNDECIDED,
                    "It has the lowest figures, but the differences to S={i}, the next, are smaller than what both "
                    "still changed.",
-                   "Exact; two seeds.",
+                   "Exact; four seeds.",
                    "Static S=N is the least exploitable of those of one size"),
             Reason(r"^the finest strategy is the least", HOLDS,
                    "Likely: it has finer buckets in the whole game.",
-                   "Exact; two seeds. In one more it was compared without S={i}, and is below all others.",
+                   "Exact; three seeds.",
                    "The finest strategy is the least exploitable"),
             Reason(r"^the finest strategy beats Base", HOLDS, "Likely: its buckets are finer.", "Exact; three seeds."),
             Reason(r"^(Dynamic|Static\.S=(N|\{i\})|by the paper's algorithm .*) wins from Base", HOLDS,
                    "Likely: experts have finer buckets than Base in the part that is played.",
-                   "Exact; Dynamic and S=N six seeds, S={i} two; by the paper's algorithm three. Finest wins too, in "
+                   "Exact; Dynamic and S=N six seeds, S={i} four; by the paper's algorithm three. Finest wins too, in "
                    "three seeds.",
                    "Dynamic, S={i} and S=N win from Base, S=N by the paper's algorithm too"),
             Reason(r"^equilibria of one abstraction", FAILS,
