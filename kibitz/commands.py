@@ -387,8 +387,7 @@ def evaluate_sampled(
         progress(f"local best response: {local:,} deals")
         response = local_response.local_bound(agent, deals=local, on_progress=lambda done, score: progress(
             f"local best response: {done:,} of {local:,} deals, wins {score.mean:.2f}"))  # fmt: skip
-        near = {"local_best_response": {**response.score.data(), "deals": response.deals,
-                                        "stopped": response.stopped}}  # fmt: skip
+        near = {"local_best_response": response.data()}
     return {
         "game": blueprint.machine.spec, "sha256": blueprint.sha256, "sampled": True, "why": why,
         "deals": sample.deals, "value": [score.data() for score in sample.value],

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SHOWN = 40  # infosets of a player that are shown unless --top says otherwise
 TOP_HELP = f"Infosets per player, 0 for all. Default: {SHOWN}; with --json, all."
 SECONDS_HELP = "Blueprints of games that are too large for exact figures: time to train against it."
-LOCAL_HELP = "Blueprints of limit poker: also play this many deals of local best response, some 100 a second."
+LOCAL_HELP = "Blueprints of limit poker: also play this many deals of local best response, such as 10000."
 PROFILES_HELP = "A saved profile or blueprint: the path after --out. Several are for --whole."
 VALUE_HELP = "With --whole: also compute the value, and what several strategies win from each other."
 WHOLE_HELP = "Poker in hand buckets: measure it in the real game, board by board. A stopped run continues."

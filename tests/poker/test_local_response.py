@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,9 @@ from local_naive import NaiveResponse
 from test_row_experts import TINY
 
 import kibitz
+from kibitz import commands
+from kibitz.cli.sampled import evaluate_sampled
+from kibitz.cli.watch import Watch
 from kibitz.core.errors import GameError
 from kibitz.forms.sequence import form_of
 from kibitz.games.tree import tree_of
@@ -121,6 +125,27 @@ def test_ctrl_c_ends_it_with_the_deals_until_then():
 
     found = local_bound(target_of(trained(1)), deals=1000, on_progress=stop)
     assert found.stopped == "interrupted" and 30 <= found.deals < 1000
+
+
+def test_evaluate_shows_what_it_wins():
+    data = commands.evaluate_sampled(trained(1), 0.05, 40, "too large")["local_best_response"]
+    assert data["deals"] == 40 and data["mean"] == local_bound(target_of(trained(1)), deals=40).score.mean
+    with pytest.raises(GameError, match="deals=1 "):
+        commands.evaluate_sampled(trained(1), 1e9, 1, "too large")  # refused before any work
+
+
+@pytest.mark.parametrize(("response", "said"), [
+    ({"mean": 3.0, "interval": [2.0, 4.0], "deals": 9000, "stopped": "done"}, "in 9,000 deals"),
+    ({"mean": 3.0, "interval": [2.0, 4.0], "deals": 70, "stopped": "interrupted"}, "in 70 deals, stopped by Ctrl-C"),
+    ({"mean": 0.0, "interval": [None, None], "deals": 0, "stopped": "interrupted"}, "too early to say in 0 deals"),
+])  # fmt: skip
+def test_what_evaluate_prints(monkeypatch, capsys, response, said):
+    won = {"mean": 1.0, "interval": [0.5, 1.5]}
+    data = {"value": [won] * 3, "deals": 10, "exploitability_at_least": 0.5, "local_best_response": response,
+            "responder": {**won, "abstraction": "a", "iterations": 5}}  # fmt: skip
+    monkeypatch.setattr(commands, "evaluate_sampled", lambda *asked: data)
+    evaluate_sampled(trained(1), Path("b"), 1.0, 9000, False, Watch(), "too large")
+    assert said in " ".join(capsys.readouterr().out.split())
 
 
 def test_ranges_are_what_hands_do():

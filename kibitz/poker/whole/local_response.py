@@ -40,7 +40,6 @@ CHUNK = 10  # deals of one call into compiled code
 class LocalBound:
     """What a local best response won from copies of a strategy, in chips per hand."""
 
-    name: str
     score: Score  # over all seats
     seats: tuple[Score, ...]  # by the seat of the response
     deals: int  # each was played from all seats
@@ -49,8 +48,8 @@ class LocalBound:
 
     def data(self) -> dict[str, Any]:
         """As plain values."""
-        return {"strategy": self.name, **self.score.data(), "by_seat": [each.data() for each in self.seats],
-                "deals": self.deals, "seconds": self.seconds, "stopped": self.stopped}  # fmt: skip
+        return {**self.score.data(), "by_seat": [each.data() for each in self.seats], "deals": self.deals,
+                "seconds": self.seconds, "stopped": self.stopped}  # fmt: skip
 
 
 class LocalResponse:
@@ -147,7 +146,5 @@ def local_bound(
     except KeyboardInterrupt:
         stopped = "interrupted"
     won = won[:done]
-    return LocalBound(
-        getattr(target, "name", ""), score_of(won.mean(axis=1)), tuple(score_of(of) for of in won.T), done,
-        clock() - began, stopped,
-    )  # fmt: skip
+    by_seat = tuple(score_of(of) for of in won.T)
+    return LocalBound(score_of(won.mean(axis=1)), by_seat, done, clock() - began, stopped)
