@@ -108,6 +108,28 @@ class CourseResults:
         return exact[0] if exact else max((self.drawn[key] for key in both if key in self.drawn),
                                           key=lambda each: int(each["boards"]))  # fmt: skip
 
+    def again(self) -> Iterator[str]:
+        """Of pairs that were measured after several trainings: what each found, of which one counts."""
+        every: dict[tuple[frozenset[str], int], list[dict[str, Any]]] = {}
+        for each in (*self.pairs.values(), *self.estimates):
+            every.setdefault((frozenset((each["one"], each["other"])), each["seed"]), []).append(each)
+        told = []
+        for (_, seed), of in every.items():
+            longest = max(sum(each["steps"]) for each in of)
+            last = [each for each in of if sum(each["steps"]) == longest]
+            if len({each["by"].get("sources") for each in last}) > 1:
+                one, other = last[0]["one"], last[0]["other"]
+                if last[0]["mean"] < 0.0:
+                    one, other = other, one
+                said = [Winnings(seed, each["mean"] * (1 if each["one"] == one else -1), each.get("error")).text()
+                        + (f" on {each['boards']:,} boards" if "boards" in each else " exactly")
+                        for each in last]  # fmt: skip
+                told.append(f"{one} wins {', '.join(said)} from {other}")
+        if told:
+            yield ("Strategies were trained anew in later sessions, from the same seeds. Pairs that were measured "
+                   f"after several trainings: {'; '.join(told)}. Exact figures count, then those on most boards. "
+                   "Intervals do not include by how much two trainings differ.")  # fmt: skip
+
     def won_first(self, one: str, other: str) -> Winnings | None:
         """The same of the first seed of which anything is known, for tables."""
         first = min((seed for *_, seed in (*self.pairs, *self.drawn)), default=0)

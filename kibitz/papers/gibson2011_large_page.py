@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from kibitz.core.errors import ArtefactError
 from kibitz.papers import gibson2011_large as large
@@ -186,24 +185,6 @@ def set_aside(r: CourseResults) -> Iterator[str]:
                    "(docs/plans/large_tables.md, 2026-11-19).")  # fmt: skip
 
 
-def estimated_twice(r: CourseResults) -> Iterator[str]:
-    """Pairs that were estimated in two sessions, for which strategies were trained anew, and are not known exactly."""
-    every: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
-    for each in r.estimates:
-        every.setdefault((each["one"], each["other"], each["seed"]), []).append(each)
-    told = []
-    for (one, other, seed), of in every.items():
-        last = [each for each in of if each["steps"] == max(of, key=lambda each: sum(each["steps"]))["steps"]]
-        if len(last) > 1 and not {(one, other, seed), (other, one, seed)} & {*r.pairs}:
-            said = [f"{Winnings(seed, -each['mean'], each['error']).text()} on {each['boards']:,} boards"
-                    for each in last]  # fmt: skip
-            told.append(f"{other} wins {', and '.join(said)} from {one}")
-    if told:
-        yield ("For a later session all strategies were trained anew from the same seeds. Pairs that were estimated in "
-               f"both: {'; '.join(told)}. The estimate on most boards counts. Exploitabilities are those of earlier "
-               "sessions.")  # fmt: skip
-
-
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     unsure = [f"{name} (seed {seed})" for name in NAMES for of, seed in sorted(r.points) if of == name
               and r.converged(name, seed) is False]  # fmt: skip
@@ -252,7 +233,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
               ["Claims about earnings, the mean over all opponents, are left out: not all pairs are measured yet."]),
             "The plan judges claims about earnings by winnings from Base in three seeds too, which are not measured: "
             "here they are judged by mean earnings in one seed.",
-            *estimated_twice(r), *set_aside(r),
+            *r.again(), *set_aside(r),
         ),
         sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.CONDITIONAL, large.SAMPLED)),
                                          winnings(r, "mbb/h"), *played, *ends, sizes(r), openings(r)) if sheet.rows),

@@ -12,7 +12,6 @@ from kibitz.core.errors import ArtefactError, SpecError
 from kibitz.papers.claims import OURS, Claim
 from kibitz.papers.course_results import (
     CourseResults,
-    Winnings,
     convergence,
     crosstable_sheet,
     curves,
@@ -227,18 +226,6 @@ def _ratio(r: CourseResults) -> str:
     return f", and {largest[0] / base[0]:.2f} times here" if largest and base else ""
 
 
-def twice_trained(r: CourseResults) -> Iterator[str]:
-    """Pairs of the grafted strategy that are known exactly, and were estimated after another training."""
-    for (one, other, seed), known in sorted(r.pairs.items()):
-        later = r.drawn.get((other, one, seed))
-        if later is not None and one == GRAFTED:
-            then = Winnings(seed, -later["mean"], later["error"])
-            yield (f"What {one} wins from {other} was measured exactly after the training of an earlier session, "
-                   f"{known['mean']:.3f}; after a later training it is {then.text()} on drawn boards. All other "
-                   "winnings are after the later training. Intervals do not include by how much two trainings "
-                   "differ.")  # fmt: skip
-
-
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     names = known(r)
     matrix = [[None if (cell := r.won_first(one, other)) is None else cell.mean for other in names] for one in names]
@@ -275,7 +262,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             "says of 14 that \"it was ultimately superseded by the smaller 20x7\"; we test whether 20x7 beats 14.",
             f"The buckets of {', '.join(SINGLE)} are described in another paper. Ours are one-dimensional percentiles. "
             f"{LARGEST} is {RATIO} times as large as the base in the paper{_ratio(r)}.",
-            *twice_trained(r),
+            *r.again(),
             *([f"Claims without a figure are left out. Not measured yet: {'; '.join(missing)}."] if missing else []),
         ),
         sheets=(*([table(r)] if pairs > 2 else []), *([grown(along, on_drawn)] if along else []), winnings(r, "mb/h"),

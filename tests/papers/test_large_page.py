@@ -40,7 +40,7 @@ HEIGHT = {BASE: 310.0, DYNAMIC: 307.0, EACH: 301.0, ALL: 289.0, FINEST: 135.0}
 
 def entry(run, **answer):
     return {"run": run, "arguments": ["gibson2011"], "answer": answer, "seconds": 60.0, "when": "",
-            "by": {"device": "a GPU"}}  # fmt: skip
+            "by": {"device": "a GPU", "sources": ""}}  # fmt: skip
 
 
 def made(folder, heights=HEIGHT, moved=0.1, seeds=(0, 1, 2), matches=True, tilt=5.0):
@@ -231,15 +231,19 @@ def test_of_two_estimates_of_a_pair_the_one_on_most_boards_counts():
         assert r.won("a", "b")[0].mean == -2.0 and r.won("b", "a")[0].mean == 2.0
 
 
-def test_pairs_that_were_estimated_in_two_sessions_are_told(tmp_path):
+def test_pairs_that_were_measured_after_two_trainings_are_told(tmp_path):
     plan = made(tmp_path)
     every = json.loads((tmp_path / "some.json").read_text())
     again = entry(courses.DRAWN, one=EACH, other=FINEST, seed=0, steps=[400, 400], draws=2, boards=900, mean=-4.5,
                   error=0.5, by_draw=[[-2.25, -2.25]] * 2)  # fmt: skip
-    (tmp_path / "some.json").write_text(json.dumps([*every, again]))
-    (told,) = [text for text in page.EXPERIMENT.recompute(plan).departs if "estimated in both" in text]
-    assert f"{FINEST} wins 5.00 ± 1.00 on 100 boards, and 4.50 ± 0.50 on 900 boards from {EACH}. The" in told
-    assert not any("estimated in both" in text for text in page.EXPERIMENT.recompute(made(tmp_path)).departs)
+    exact = entry(courses.PAIR, one=FINEST, other=EACH, seed=0, steps=[400, 400], mean=4.25)
+    for sources in ("", "others"):  # by the same version strategies are those that were kept
+        again["by"]["sources"] = exact["by"]["sources"] = sources
+        (tmp_path / "some.json").write_text(json.dumps([*every, again, exact]))
+        told = [text for text in page.EXPERIMENT.recompute(plan).departs if "several trainings" in text]
+        assert len(told) == bool(sources)
+    said = "4.250 exactly, 5.00 ± 1.00 on 100 boards, 4.50 ± 0.50 on 900 boards"
+    assert f": {FINEST} wins {said} from {EACH}." in told[0]
 
 
 def test_earnings_are_of_the_same_boards():
