@@ -32,11 +32,13 @@ from kibitz.papers.holdem_course import (
     WHOLE,
     CourseRecipe,
     CourseSetting,
+    estimates_of,
     openings,
     pair,
     pairs_as_trained,
     point,
     strategies_of,
+    train_without_tf32,
     trainings_of,
     whole,
 )
@@ -59,6 +61,7 @@ SMALL_LOOKS = 200, 400, 800, 1600
 # Trained further, to a smaller gap; names of runs begin so. The first look is early, so that the change of a
 # computation that stops before the last one is that of a whole doubling too.
 FURTHER, FURTHER_GAP = "further: ", 0.1
+PRECISE = "without TF32: "  # likewise, of those whose products of matrices are not rounded to TF32
 FURTHER_LOOKS, FURTHER_FINE = (400, 800, 1600), (200, 400, 800)  # of small strategies; of S={i} and Finest
 # The paper's parts ccr and cccr begin within the second round, where parts have no bucket form: cc has both.
 EACH_PARTS = "prefix(r, cr, cc)"
@@ -211,12 +214,12 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
                 gains(EACH, seed=first))  # fmt: skip
     for seed in others:
         yield stage(f"two-each-{seed}", "S={i}, the end of its training on sampled flops",
-                    course(EACH, seed, (last[EACH],)))  # fmt: skip
+                    trained(EACH, seed=seed), course(EACH, seed, (last[EACH],)))  # fmt: skip
     yield stage("two-finest-0", "Finest: curve, exact exploitability, exact winnings from Base",
                 course(FINEST, first), exactly(FINEST, seed=first), pairs(BASE, FINEST, seed=first))  # fmt: skip
     for seed in others:
         yield stage(f"two-finest-{seed}", "Finest, the end of its training on sampled flops",
-                    course(FINEST, seed, (last[FINEST],)))  # fmt: skip
+                    trained(FINEST, seed=seed), course(FINEST, seed, (last[FINEST],)))  # fmt: skip
     for seed in SEEDS:
         where = "" if seed == first else " on sampled flops"
         yield trained_further(f"two-further-{seed}", f"Base, S=N and S=N solved per hand{where}", seed, BASE, ALL,
@@ -237,8 +240,15 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
     yield stage("two-trained-each-0", "the same of S={i}", trained(BASE, EACH))
     yield stage("two-trained-finest-0", "the same of Finest", trained(FINEST))
     by_time = BASE, ALL, DYNAMIC, CONDITIONAL, EACH, FINEST  # as the stages before have them ready
-    yield stage("two-pairs-0", "all strategies: all pairs on drawn boards",
-                *pairs_as_trained({name: [last[name]] for name in by_time}, first, setting))  # fmt: skip
+    for seed in SEEDS:
+        playing = [name for name in by_time if seed == first or name != CONDITIONAL]
+        yield stage(f"two-pairs-{seed}", "all strategies: all pairs on drawn boards",
+                    *pairs_as_trained({name: [last[name]] for name in playing}, seed, setting))  # fmt: skip
+    precise = replace(setting, folder=f"{setting.folder}/precise")
+    ends = [(name, first, last[name], *arguments(precise)) for name in (BASE, DYNAMIC)]
+    yield stage("two-precise", "Dynamic against Base, both trained with CUPY_TF32=0",
+                Run(PRECISE + TRAIN, train_without_tf32, ends, prepares=True),
+                replace(estimates_of([(BASE, DYNAMIC)], first, last, precise), name=PRECISE + DRAWN))  # fmt: skip
     yield stage("why-equilibria", "many equilibria of Base",
                 Run(POINT, point, [(BASE, seed, last[BASE], *of) for seed in EQUILIBRIA]))  # fmt: skip
     for seed in SEEDS:
@@ -254,10 +264,11 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
 def seconds_of(run: Run, piece: int) -> float:
     """Of a step on one H200, about."""
     fixed = {WHOLE: EXACTLY, OPENINGS: LOOK, PAIR: VALUE, DRAWN: ESTIMATED}
-    if run.name.removeprefix(FURTHER) in fixed:
-        return fixed[run.name.removeprefix(FURTHER)]
+    kind = run.name.removeprefix(FURTHER).removeprefix(PRECISE)
+    if kind in fixed:
+        return fixed[kind]
     name, steps = run.pieces[piece][0], run.pieces[piece][2]
     before = run.pieces[piece - 1][2] if piece and run.pieces[piece - 1][:2] == run.pieces[piece][:2] else 0
-    measuring = 0.0 if run.name == TRAIN else LOOK
+    measuring = 0.0 if kind == TRAIN else LOOK
     each = BOARD * (2 if name == ALL_SAMPLED else 1) if _sampled(name) else ITERATION * TIMES.get(name, 1.0)
     return float(measuring + (steps - before) * each)

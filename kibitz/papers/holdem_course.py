@@ -13,6 +13,7 @@ import gc
 import hashlib
 import json
 import math
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from kibitz.core import store
+from kibitz.core.errors import SpecError
 from kibitz.core.gpu import cupy_module
 from kibitz.core.resources import cores
 from kibitz.forms.profile import Profile
@@ -398,6 +400,13 @@ def train(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
     """Go on to so many iterations of each computation and keep the strategy, or find it kept; nothing is measured."""
     of = course(name, seed, CourseSetting(*fields))
     return {"name": of.name, "seed": of.seed, "steps": steps, **of.kept_training(steps)}
+
+
+def train_without_tf32(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
+    """The same, where products of matrices keep all digits of single precision."""
+    if CourseSetting(*fields).device == "gpu" and os.environ.get("CUPY_TF32") != "0":
+        raise SpecError("this stage needs CUPY_TF32=0 in the environment, and a command of its own: CuPy reads it once")
+    return train(name, seed, steps, *fields)
 
 
 def sweep_of(profile: Profile, setting: CourseSetting, every: int = 1) -> Sweep:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from collections import Counter
 from functools import partial
 
 import pytest
@@ -74,11 +75,21 @@ def test_every_stage(small):
     assert {(BASE, 0), (BASE, 1), (ALL, 0), (EACH, 0), ("Base.cfr", 0), ("Base.cfr+ last", 0)} <= found
     exact = {e["name"]: e["exploitability"] for e in results[holdem_course.WHOLE]}
     assert all(value > 0 for value in exact.values()) and len(exact) == 9
-    assert len(results[holdem_course.DRAWN]) == 15
+    drawn = {(e["one"], e["other"], e["seed"]): e for e in results[holdem_course.DRAWN]}
+    assert Counter(seed for *_, seed in drawn) == {0: 15, 1: 10, 2: 10}
+    (again,) = results[two.PRECISE + holdem_course.DRAWN]  # on cores nothing is rounded: the same strategies once more
+    assert again["mean"] == drawn[BASE, DYNAMIC, 0]["mean"] and (small / "work" / "precise").is_dir()
     points = [e for e in results[holdem_course.POINT] if e["name"] == two.SAMPLED]
     assert [e["steps"] for e in points] == [8, 16, 32] and points[-1]["gap"] < points[0]["gap"]
     assert all(e["gap"] > 0 for e in results[holdem_course.POINT] if e["name"] == ALL)
     assert all(e["gap"] is None for e in results[holdem_course.POINT] if e["name"] == DYNAMIC)
+
+
+def test_a_stage_without_tf32_says_how_it_is_run(monkeypatch):
+    monkeypatch.setenv("CUPY_TF32", "1")
+    gpu = arguments(two.setting_of(True, "work", "gpu"))
+    with pytest.raises(SpecError, match="CUPY_TF32=0"):
+        holdem_course.train_without_tf32(BASE, 0, 5, *gpu)
 
 
 def test_further_training_has_checkpoints_and_results_of_its_own(small):
@@ -191,7 +202,7 @@ def test_champions_in_phases(small, monkeypatch):
     assert [claim.text for claim in phases.claims(r)] == ["GS2 beats GS1, with a deck of 12 cards"]
     (sheet,) = phases.sheets(r)
     cells = {row[0]: row for row in sheet.rows}
-    assert cells["GS1"][5].partition(" ")[0] == f"{-won['mean']:.1f}" and cells[BASE][2] == "all rounds at once"
+    assert cells["GS1"][5].partition(" ")[0] == f"{-won['mean']:.1f}" and cells[phases.shown(BASE)][2] == "all rounds at once"
     assert phases.strategy.cache_info().hits >= 3  # made once for all matches
 
 
