@@ -140,7 +140,10 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                  "endgames is not computed. GS2 of the slides began its endgames in the third round, here in the "
                  "fourth.",
                  *([] if solved else
-                   [f"{GS3} is not solved yet: its row is missing (stage champions-0)."]), *set_aside(r)),
+                   [f"{GS3} is not solved yet: its row is missing (stage champions-0)."]),
+                 *([f"What {GS3} wins from the others is not measured yet (stage champions-pairs)."]
+                   if solved and not any(GS3 in key for of in (r.pairs, r.drawn) for key in of) else []),
+                 *set_aside(r)),
         limits="Limits",
         sheets=(table(r), convergence(replace(r, points=first), NAMES), *phases.sheets(r)), pictures=(),
         figures={"unit": "thousandths of a small bet per hand",

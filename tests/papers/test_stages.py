@@ -202,7 +202,8 @@ def test_champions_in_phases(small, monkeypatch):
     assert [claim.text for claim in phases.claims(r)] == ["GS2 beats GS1, with a deck of 12 cards"]
     (sheet,) = phases.sheets(r)
     cells = {row[0]: row for row in sheet.rows}
-    assert cells["GS1"][5].partition(" ")[0] == f"{-won['mean']:.1f}" and cells[phases.shown(BASE)][2] == "all rounds at once"
+    assert cells["GS1"][5].partition(" ")[0] == f"{-won['mean']:.1f}"
+    assert cells[phases.shown(BASE)][2] == "all rounds at once"
     assert phases.strategy.cache_info().hits >= 3  # made once for all matches
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from bucketed import random_buckets, rules
@@ -11,7 +13,7 @@ from kibitz.core.errors import SolverError
 from kibitz.forms.kernels.cfr import Rule
 from kibitz.poker.bucketed import weights as joint
 from kibitz.poker.bucketed.cfr_state import BucketCfrState
-from kibitz.poker.bucketed.device import Device
+from kibitz.poker.bucketed.device import PLAIN, TF32, Device, may_round
 from kibitz.poker.bucketed.form import BucketForm
 from kibitz.poker.bucketed.gpu import BucketKernels, RegretStep
 from kibitz.poker.bucketed.passes import Passes
@@ -72,6 +74,48 @@ def test_a_gpu_counts_the_same_weights(name: str, most: int, monkeypatch: pytest
     for of in ("meets", "wins"):
         for mine, theirs in zip(getattr(here, of), getattr(there, of), strict=True):
             np.testing.assert_allclose(gpu.to_host(theirs), mine, atol=1e-16, rtol=1e-12)
+
+
+class Core:
+    """What CuPy remembers of how it multiplies."""
+
+    type = 1
+
+    def get_compute_type(self, dtype: np.dtype) -> int:
+        return self.type
+
+    def set_compute_type(self, dtype: np.dtype, to: int) -> None:
+        self.type = to
+
+
+def test_products_are_rounded_where_the_result_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    for said, rounds in (("0", (False, False)), ("1", (True, True)), ("", (True, False))):
+        monkeypatch.setenv("CUPY_TF32", said)
+        assert (may_round(True), may_round(False)) == rounds
+    device, core = Device(), Core()
+    device.name, device.xp = "gpu", SimpleNamespace(_core=core)
+    during = []
+
+    class Lines:
+        def __init__(self, dtype: type) -> None:
+            self.dtype = np.dtype(dtype)
+
+        def __matmul__(self, other: int) -> int:
+            during.append(core.type)
+            return other
+
+    for dtype, tf32, how in ((np.float32, True, TF32), (np.float32, False, PLAIN), (np.float64, True, 5)):
+        core.type = 5
+        assert device.product(Lines(dtype), 3, tf32) == 3 and during[-1] == how and core.type == 5
+
+
+@pytest.mark.skipif(not THERE, reason="needs a GPU and CuPy")
+def test_tf32_is_on_and_off_by_product() -> None:
+    gpu, rng = Device("gpu"), np.random.default_rng(0)
+    one, other = (gpu.xp.asarray(rng.random((512, 512)), np.float32) for _ in range(2))
+    exact = gpu.to_host(one).astype(np.float64) @ gpu.to_host(other).astype(np.float64)
+    off = [float(abs(gpu.to_host(gpu.product(one, other, tf32)) / exact - 1.0).max()) for tf32 in (True, False, True)]
+    assert off[1] < 2e-6 and off[0] == off[2] > 5e-6
 
 
 # The kernels' source on a core

@@ -10,13 +10,12 @@ Arrays are by sequence, as `BucketLayout` numbers them, of NumPy or CuPy, in sin
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from kibitz.poker.bucketed.device import Device, over_actions
+from kibitz.poker.bucketed.device import Device, may_round, over_actions
 from kibitz.poker.bucketed.gpu import BucketKernels, bucket_kernels
 from kibitz.poker.bucketed.layout import BettingEnd, BucketLayout, Group, Node
 from kibitz.poker.bucketed.weights import JointWeights
@@ -33,8 +32,7 @@ class Passes:
         self.layout, self.device, self.dtype = layout, device, np.dtype(dtype)
         xp = device.xp
         self.xp = xp
-        if device.on_gpu:  # CuPy reads it at the first product in single precision; double precision stays so
-            os.environ.setdefault("CUPY_TF32", "1")
+        self.tf32 = may_round(layout.perfect_recall)
         self._filled = weights.within(device, dtype)
         self.meets, self.wins = (tuple(of[: int(n), : int(n)] for of, n in zip(each, layout.rows, strict=True))
                                  for each in self._filled)  # fmt: skip
@@ -146,7 +144,7 @@ class Passes:
         lines = columns.reshape(-1, wide)
         # matrix[own, other], so a line is multiplied by its transpose.
         if self.device.on_gpu or rows < LEAST_ROWS or len(lines) < LEAST_LINES:
-            return (lines @ matrix.T).reshape(columns.shape)
+            return self.device.product(lines, matrix.T, self.tf32).reshape(columns.shape)
         return self._where_reached(lines, matrix, self.hands[table]).reshape(columns.shape)
 
     def _where_reached(self, lines: Any, matrix: Any, hands: Any) -> Any:
