@@ -41,7 +41,8 @@ def together(claims: Sequence[Claim]) -> str:
     if len(claims) == 1:
         return claims[0].measured_text
     if len(claims) <= 3 and all(claim.detail for claim in claims):
-        return "; ".join(dict.fromkeys(claim.detail for claim in claims))
+        several = len({_subject(claim) for claim in claims}) > 1
+        return "; ".join(dict.fromkeys(_whose(claim) if several else claim.detail for claim in claims))
     groups = [truths for claim in claims for truths in claim.tried.values()]
     counts, sizes, units = [sum(each is True for each in truths) for truths in groups], {*map(len, groups)}, {
         claim.unit for claim in claims}  # fmt: skip
@@ -50,6 +51,15 @@ def together(claims: Sequence[Claim]) -> str:
         return f"{len(claims)} claims, each true in {true} of {max(sizes)} {claims[0].unit}s"
     verbs = {HOLDS: "hold", FAILS: "fail", UNDECIDED: "are undecided"}
     return f"all {len(claims)} claims {verbs[claims[0].verdict]}"
+
+
+def _whose(claim: Claim) -> str:
+    """What was measured, and of what if figures alone do not say it."""
+    return f"{_subject(claim)}: {claim.detail}" if re.match(r"[-+]?\d", claim.detail) else claim.detail
+
+
+def _subject(claim: Claim) -> str:
+    return claim.text.partition(" is ")[0]
 
 
 @dataclass(frozen=True)

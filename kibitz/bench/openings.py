@@ -150,26 +150,27 @@ OPENINGS: dict[str, Opening] = STITCHING | GRAFTING | {
         "Champions of limit hold'em in one table",
         (1, 0, 0),
         "In the whole game, this page has the exact exploitability of GS3 (302.39) and of the strategies of stitching, "
-        "and what the latter win from each other: the finest wins from all. With a deck of 12 cards GS2 beats GS1 in "
-        "matches, as in Sandholm's slides.",
+        "and what the latter win from each other: of these the finest wins from all others. With 12 cards GS2 beats "
+        "GS1 in matches, as in Sandholm's slides.",
         "limit hold'em, 12 cards",
         (
             Reason(r"^GS2 beats GS1", HOLDS,
-                   "Not explained: GS2 has another kind of buckets and a longer first phase. After that phase it "
-                   "counts with values of an equilibrium, and GS1 with those of hands that nobody bets on any more.",
+                   "Not explained: GS2 has another kind of buckets and a longer first phase. What follows that phase "
+                   "is worth to GS2 what an equilibrium of its abstract game gives, and to GS1 what hands win if "
+                   "nobody bets any more (roll-outs).",
                    "One run, with a deck of 12 cards; thousandths of a big blind per hand.",
                    "GS2 beats GS1"),
         ),
         "With 12 cards percentile(4), which has fewer buckets and solves all rounds at once, beats GS1 too, and loses "
         "to GS2 by little more than the interval of their match. Most exploitabilities in the whole game differ by "
-        "less than the margins that [another page](stitching_large.md) explains. That of GS3 still rose by 23.12 in "
-        "the last doubling of its training. What GS3 wins from the others is not measured yet.",
+        "less than the margins that [another page](stitching_large.md) explains. That of GS3 still rose by about "
+        "23 in the last doubling of its training (interpolated). What GS3 wins from the others is not measured yet.",
         "Words: GS1, GS2 and GS3 are programs of Sandholm's group. GS1 has GameShrink classes of hands, GS2 clusters "
         "by expected strength, GS3 clusters by how strength may develop. GS1 and GS2 solve the first rounds beforehand "
-        "(phase I) and the rest at the table, with all hands. *Base*, *Dynamic*, *S={i}*, *S=N* and *Finest* are "
-        "explained on [another page](stitching_large.md). The *gap* is NashConv in the abstract game. *Exploitability* "
-        "is the mean of what best responses of both players win in the unabstracted game. More is in the "
-        "[glossary](glossary.md).",
+        "(phase I) and the rest at the table, with all hands. *Base*, *Dynamic*, *S={i}*, *S=N*, *conditional* "
+        "and *Finest* are explained on [another page](stitching_large.md). The *gap* is NashConv in the abstract "
+        "game. *Exploitability* is the mean of what best responses of both players win in the unabstracted game. More "
+        "is in the [glossary](glossary.md).",
     ),
     "sandholm_phases": Opening(
         "Two-phase solving: the first rounds, then the rest",

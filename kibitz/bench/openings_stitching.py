@@ -127,14 +127,15 @@ STITCHING: dict[str, Opening] = {
         (10, 3, 8),
         "Table 2 of Gibson & Szafron (2011) is recomputed for two players, with every strategy solved over all boards: "
         "as in the paper, Dynamic and S=N earn more than Base, and the finest strategy beats all others. Against the "
-        "paper, S=N is not the least exploitable of its size: it has the highest figure, most of which is gone when "
-        "its experts are trained longer.",
+        "paper, S=N is not the least exploitable of its size: it has the highest figure, and most of its excess over "
+        "Base is gone when its cr-expert is trained longer.",
         "limit hold'em, all boards",
         (
             Reason(r"^(Dynamic|Static\.S=N) earns more than", HOLDS,
                    "Likely: experts have finer buckets than Base in the part that is played.",
                    "One seed; on drawn boards. The mean over the other four strategies of the paper. Dynamic was "
-                   "trained with products rounded to TF32; without that it wins less from Base.",
+                   "trained with rounding to TF32, and wins less from Base without it. If it won as much less from "
+                   "all others, its claim would be undecided.",
                    "Dynamic and static S=N earn more than Base, and S=N more than S={i}"),
             Reason(r"^Static\.S=\{i\} earns no more", FAILS,
                    "Not explained. The paper trained its experts on sampled deals, with other parts.",
@@ -160,15 +161,16 @@ STITCHING: dict[str, Opening] = {
                    "Exact in seed 0; every 16th flop in seeds 1 and 2.",
                    "Static S=N, conditional, is less exploitable than Base"),
             Reason(r"^Static\.S=N is the least", FAILS,
-                   "Its cr-expert has learnt little, as above.",
+                   "Likely in part its cr-expert, as above. But S=N conditional, where that is trained longer, is not "
+                   "the least exploitable either.",
                    "Exact in seed 0; every 16th flop in seed 1.",
                    "Static S=N is the least exploitable of those of one size"),
             Reason(r"^Static\.S=N, conditional, is the least", UNDECIDED,
                    "S={i} is less exploitable, but still changed.",
                    "Exact in seed 0; every 16th flop in seed 1."),
             Reason(r"^the finest strategy is the least", UNDECIDED,
-                   "It has the lowest figure, but the difference to S={i}, the next, is within the margin: both "
-                   "still rose.",
+                   "It has the lowest figure in seed 0, but the difference to S={i}, the next, is within the margin: "
+                   "both still rose.",
                    "One seed, exact; the paper's finest strategy is five times as large.",
                    "The finest strategy is the least exploitable"),
             Reason(r"^trained to a gap of 0\.1, Static\.S=N is less", FAILS,
@@ -182,7 +184,8 @@ STITCHING: dict[str, Opening] = {
             Reason(r"^(Static\.S=(\{i\}|N)|Dynamic) wins from Base", HOLDS,
                    "Likely: experts have finer buckets than Base in the part that is played. Dynamic wins less, as "
                    "it has coarser buckets than Base in the rest of the game.",
-                   "One seed. Trained without rounding to TF32 Dynamic wins less still: see the limits below."),
+                   "One seed. Trained without rounding to TF32 Dynamic wins so little that its claim would be "
+                   "undecided: see the limits below."),
         ),
         "Exploitability rises in the later training, so a figure says little without its number of iterations. Base, "
         "Dynamic and S={i} have nearly the paper's figures, which may be chance: all three still rose where "

@@ -69,7 +69,7 @@ def test_processor_time_counts_processes_below():
         end = time.monotonic() + 30
         while processor_seconds() - before < 0.5 and time.monotonic() < end:
             time.sleep(0.05)
-        assert processor_seconds() - before > 0.5
+        assert processor_seconds() - before >= 0.5
     finally:
         child.kill()
         child.wait()
