@@ -82,8 +82,8 @@ WHY_LOOKS, SMALL_WHY = (25, 50, 100, 200, 400, 800, 1600), (25, 100, 400)
 EQUILIBRIA = tuple(range(8))  # seeds of many equilibria of the base
 # Seconds on one H200: a board of a computation, an iteration of Base in the bucket form, and measurements.
 BOARD, ITERATION, LOOK, EXACTLY, VALUE, ESTIMATED = 1 / 4800, 0.05, 20.0, 165.0, 190.0, 15.0
-# Measured: 0.015 s an iteration of Base with TF32, 0.055 of Dynamic.
-TIMES = {FINEST: 6.0, ALL: 1.0, CONDITIONAL: 1.5, DYNAMIC: 1.0, EACH: 10.0} | dict.fromkeys((*FINER, *ALONE), 1.0)
+# Measured: 0.015 s an iteration of Base with TF32, 0.055 of Dynamic. Dynamic and S={i} are trained without it now.
+TIMES = {FINEST: 6.0, ALL: 1.0, CONDITIONAL: 1.5, DYNAMIC: 3.0, EACH: 15.0} | dict.fromkeys((*FINER, *ALONE), 1.0)
 
 
 def setting_of(quick: bool, folder: str, device: str) -> CourseSetting:

@@ -58,7 +58,7 @@ def further(r: CourseResults) -> CourseResults:
 
 def claims(r: CourseResults) -> Iterator[Claim]:
     """What the paper says of Table 2, two players; claims that nothing was measured for are left out."""
-    earned = [each for each in (earnings(r, NAMES, CLAIMS, seed) for seed in large.SEEDS) if each is not None]
+    earned = _earned(r)
     if earned:
         for x, y in ((DYNAMIC, BASE), (ALL, BASE), (ALL, EACH)):
             yield _earns(f"{x} earns more than {y}", earned, x, ">", y)
@@ -74,6 +74,12 @@ def claims(r: CourseResults) -> Iterator[Claim]:
                     [Comparison(abs(each - theirs), "<", NEAR, r.margin(BASE, seed=seed))
                      for seed, each in zip(seeds, mine, strict=True)], unit=START,
                     detail=f"{', '.join(f'{each:.2f}' for each in mine)} against {theirs:.2f}")  # fmt: skip
+
+
+def _earned(r: CourseResults) -> list[Earnings]:
+    """Of each seed whose pairs are all known."""
+    every = [earnings(r, NAMES, CLAIMS, seed) for seed in large.SEEDS]
+    return [each for each in every if each is not None]
 
 
 def _earns(text: str, earned: Sequence[Earnings], one: str, relation: str, other: str) -> Claim:
@@ -179,9 +185,10 @@ def set_aside(r: CourseResults) -> Iterator[str]:
     """Estimates of pairs that others contradict, and what is known of the reason."""
     for each in r.others.get(ASIDE, []):
         one, other, seed = each["one"], each["other"], each["seed"]
-        later = next((known for known in r.won(other, one) if known.seed == seed), None)
-        if later is None:
+        second = r.drawn.get((one, other, seed))
+        if second is None:
             continue
+        later = _of_other(second)
         again = [_of_other(of) for of in r.others.get(large.PRECISE + DRAWN, [])
                  if (of["one"], of["other"], of["seed"]) == (one, other, seed)]  # fmt: skip
         then = _of_other(each)
@@ -197,11 +204,13 @@ def set_aside(r: CourseResults) -> Iterator[str]:
                f"won {then.text(CLAIMS)} from {one}; in a second session, with rounding, {later.text(CLAIMS)}; in a "
                f"third, in which both were trained without it, {again[0].text(CLAIMS)}{unsure}. So rounding is the "
                "likely cause; we do not know how it acts. All winnings of "
-               f"{other} here are of the second session (docs/plans/large_tables.md, 2026-11-19).")  # fmt: skip
+               f"{other} in seed {seed} that have an interval are of the second session "
+               "(docs/plans/large_tables.md, 2026-11-19).")  # fmt: skip
         yield (f"The plan allows rounding where NashConv in the abstract game shows what it does. For {DYNAMIC} and "
                f"{EACH} that is unknown: their players forget buckets from one part of the game to another. Still both "
-               f"were rounded where winnings have an interval, and {EACH} in seed 1. What {EACH} wins from {BASE} is "
-               "exact and was not rounded; the rounded estimate agrees with it.")  # fmt: skip
+               f"were rounded in seed {seed} where winnings have an interval, and so were {DYNAMIC} in seeds 1 and 2 "
+               f"and {EACH} in seed 1, on sampled flops. What {EACH} wins from {BASE} is exact and was not rounded; "
+               "the rounded estimate agrees with it.")  # fmt: skip
 
 
 def _of_other(pair: dict[str, Any]) -> Winnings:
@@ -223,6 +232,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                    (("trained over all boards", (*NAMES, large.CONDITIONAL)),), palette=large.COLOURED)  # fmt: skip
     ends = [replace(sheet, title=f"{sheet.title}, trained to a gap of {large.FURTHER_GAP:g}")
             for sheet in (convergence(beyond, (*NAMES, large.CONDITIONAL)), winnings(beyond, "mbb/h"))]  # fmt: skip
+    earned = _earned(r)
     played = [crosstable_sheet(r, (*NAMES, large.CONDITIONAL), "mbb/h", CLAIMS)] if r.drawn else []
     not_all = f" Not converged by the plan's rule: {', '.join(unsure)}." if unsure else ""
     return Page(
@@ -253,10 +263,9 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             "used. Strategies trained to a gap of 0.1 take the error that they had at a gap of 1, until their exact "
             "figures are known.",
             f"A claim holds if it is true in at least {MOST:.0%} of its seeds, and fails if it is false in as many.",
-            *([] if earnings(r, NAMES, CLAIMS) else
-              ["Claims about earnings, the mean over all opponents, are left out: not all pairs are measured yet."]),
-            "The plan judges claims about earnings by winnings from Base in three seeds too, which are not measured: "
-            "here they are judged by mean earnings in one seed.",
+            "The plan judges claims about earnings by winnings from Base in three seeds too. Here they are judged by "
+            f"mean earnings in {len(earned)} of them." if earned else
+            "Claims about earnings, the mean over all opponents, are left out: not all pairs are measured yet.",
             *r.again(), *set_aside(r),
         ),
         sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.CONDITIONAL, large.SAMPLED)),

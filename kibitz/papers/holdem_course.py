@@ -185,14 +185,18 @@ class HoldemCourse:
     def _computations(self) -> list[Computation]:
         recipe, setting, folder = self.recipe, self.setting, self.folder
         if recipe.parts:
-            return [Computation(self._form_of(expert), recipe.solver, self.seed * len(self.every) + k,
+            forms = [self._form_of(expert) for expert in self.experts]
+            for each in forms if not self.samples else ():  # the gap of a strategy is known if that of each expert is
+                each.watched = all(other.perfect_recall for other in forms)
+            return [Computation(each, recipe.solver, self.seed * len(self.every) + self.every.index(expert),
                                 folder / f"{expert.file}.checkpoint")
-                    for k, expert in enumerate(self.every) if recipe.only in (None, k)]  # fmt: skip
+                    for expert, each in zip(self.experts, forms, strict=True)]  # fmt: skip
         form: Any
         if samples(recipe.solver):
             form = ViewForm(self.rules, [hand_buckets(self.rules.definition, recipe.buckets)], device=setting.device)
         else:
             form = form_within(self.rules, recipe.buckets, setting.device)
+            form.watched = not recipe.last
         return [Computation(form, recipe.solver, self.seed, folder / "whole.checkpoint")]
 
     def _form_of(self, expert: Expert) -> Any:
@@ -250,7 +254,8 @@ class HoldemCourse:
     def _place(self, steps: int, kind: str) -> Path:
         """Of what other processes find, if they are of the same version: another may train and measure otherwise."""
         setting = self.setting
-        what = hashlib.sha256(f"{setting.game} {setting.limits} {setting.gap}".encode()).hexdigest()[:6]
+        rounding = os.environ.get("CUPY_TF32", "")
+        what = hashlib.sha256(f"{setting.game} {setting.limits} {setting.gap} {rounding}".encode()).hexdigest()[:6]
         return self.folder.with_name(f"{self.folder.name}-{steps}-{_version()}{what}.{kind}")
 
     def kept_training(self, steps: int) -> dict[str, Any]:
@@ -405,7 +410,7 @@ def train(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
 def train_without_tf32(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
     """The same, where products of matrices keep all digits of single precision."""
     if CourseSetting(*fields).device == "gpu" and os.environ.get("CUPY_TF32") != "0":
-        raise SpecError("this stage needs CUPY_TF32=0 in the environment, and a command of its own: CuPy reads it once")
+        raise SpecError("this stage needs CUPY_TF32=0 in the environment, and so a command of its own")
     return train(name, seed, steps, *fields)
 
 

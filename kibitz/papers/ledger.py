@@ -57,6 +57,7 @@ def origin(device: str) -> dict[str, str]:
         "device": device, "architecture": platform.machine(), "cores": str(os.cpu_count()),
         "system": f"{platform.system()} {platform.release()}", "python": platform.python_version(),
         "kibitz": kibitz.__version__, "commit": _commit(), "sources": made_by()[:16], **versions,
+        **{name: os.environ[name] for name in ("CUPY_TF32",) if name in os.environ},
     }  # fmt: skip
 
 

@@ -83,6 +83,28 @@ def test_claims_hold(tmp_path):
     assert sum(claim.of_the_paper for claim in page.claims(page.gather(made(tmp_path), {}))) == page.CLAIMS
 
 
+def test_earnings_are_judged_in_each_seed(tmp_path):
+    plan, path = made(tmp_path), tmp_path / "some.json"
+    every = json.loads(path.read_text())
+    drawn = [each for each in every if each["run"] == courses.DRAWN]
+
+    def judged(*more):
+        """(factor, seed, pairs)"""
+        others = [{**each, "answer": {**each["answer"], "seed": seed, "mean": factor * each["answer"]["mean"],
+                                      "by_draw": (factor * np.array(each["answer"]["by_draw"])).tolist()}}
+                  for factor, seed, pairs in more for each in drawn[:pairs]]  # fmt: skip
+        path.write_text(json.dumps([*every, *others]))
+        (said,) = [text for text in page.EXPERIMENT.recompute(plan).departs if "mean earnings in" in text]
+        claims = {claim.text: claim for claim in page.claims(page.gather(plan, {}))}
+        claim = claims[f"{DYNAMIC} earns more than {BASE}"]
+        return claim.verdict, len(claim.cases), said.partition("earnings in ")[2]
+
+    assert judged() == ("holds", 1, "1 of them.")
+    assert judged((1, 1, 10), (1, 2, 10)) == ("holds", 3, "3 of them.")
+    assert judged((1, 1, 10), (-1, 2, 10)) == ("undecided", 3, "3 of them.")
+    assert judged((-1, 1, 9)) == ("holds", 1, "1 of them.")  # a pair is missing
+
+
 def test_claims_fail(tmp_path):
     found = verdicts(made(tmp_path, {**HEIGHT, ALL: 320.0}, tilt=-5.0))
     assert found[f"{ALL} is less exploitable than {BASE}"] == "fails"
@@ -194,11 +216,11 @@ def test_an_estimate_that_another_contradicts_is_told_and_not_judged_by(tmp_path
     assert page.gather(plan, {}).drawn[BASE, DYNAMIC, 0]["mean"] == -5.0
     (told,) = [text for text in page.EXPERIMENT.recompute(plan).departs if "set aside" in text]
     error = widened(0.5, page.CLAIMS, freedom_of(aside["answer"].get("by_draw")))
-    assert f"session {DYNAMIC} won -9.00 ± {error:.2f} from {BASE} instead of 5.000. We could not find out" in told
+    assert f"session {DYNAMIC} won -9.00 ± {error:.2f} from {BASE} instead of 5.00 ± " in told
     precise = {**aside, "run": large.PRECISE + courses.DRAWN, "answer": {**aside["answer"], "mean": 8.5}}
     (tmp_path / "some.json").write_text(json.dumps([*every, aside, precise]))
     told, rule = list(page.set_aside(page.gather(plan, {})))
-    assert f"won -9.00 ± {error:.2f} from {BASE}; in a second session, with rounding, 5.000;" in told
+    assert f"won -9.00 ± {error:.2f} from {BASE}; in a second session, with rounding, 5.00 ± " in told
     assert f"trained without it, -8.50 ± {error:.2f}. So rounding" in told and "The plan allows" in rule
     precise["answer"]["mean"] = -error / 2
     (tmp_path / "some.json").write_text(json.dumps([*every, aside, precise]))

@@ -92,6 +92,18 @@ def test_a_stage_without_tf32_says_how_it_is_run(monkeypatch):
         holdem_course.train_without_tf32(BASE, 0, 5, *gpu)
 
 
+def test_products_are_rounded_where_the_gap_of_the_whole_strategy_is_known(small, monkeypatch):
+    monkeypatch.delenv("CUPY_TF32")
+    setting = two.setting_of(True, str(small / "work"), "cpu")
+    known = {BASE: True, ALL: True, two.CONDITIONAL: True, "Base.cfr+": True, "Base.cfr+ last": False, DYNAMIC: False,
+             EACH: False}  # fmt: skip
+    for name, rounded in known.items():
+        computations = holdem_course.course(name, 0, setting).computations
+        assert {each.solver.cfr_state.passes.tf32 for each in computations} == {rounded}, name
+    forms = [each.form.perfect_recall for each in holdem_course.course(EACH, 0, setting).computations]
+    assert any(forms) and not all(forms)  # one expert alone could be measured
+
+
 def test_further_training_has_checkpoints_and_results_of_its_own(small):
     assert not done("two-further-0", small, seconds=1e-9)[0]  # stopped after its first step
     assert list((small / "work").glob("further/*/*.checkpoint")) and not (small / "work" / f"{BASE}-0").exists()
@@ -264,6 +276,8 @@ def test_seconds_of_the_plan():
     for name, stage in every.items():
         assert max(needs for *_, needs in stage.steps()) < 520, name
         assert stage.expected < 1510, (name, stage.expected)
+    plain = sum(needs for run, piece, needs in every["two-trained-0"].steps() if piece[0] in (BASE, DYNAMIC))
+    assert every["two-precise"].expected == plain + two.ESTIMATED
 
 
 def test_ledgers(tmp_path):

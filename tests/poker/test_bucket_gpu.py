@@ -89,9 +89,14 @@ class Core:
 
 
 def test_products_are_rounded_where_the_result_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    for said, rounds in (("0", (False, False)), ("1", (True, True)), ("", (True, False))):
+    for said, rounds in (("0", (False, False)), ("1", (True, True))):
         monkeypatch.setenv("CUPY_TF32", said)
         assert (may_round(True), may_round(False)) == rounds
+    monkeypatch.setenv("CUPY_TF32", "yes")
+    with pytest.raises(SolverError, match="CUPY_TF32='yes': 0"):
+        may_round(True)
+    monkeypatch.delenv("CUPY_TF32")
+    assert may_round(True) and not may_round(False)
     device, core = Device(), Core()
     device.name, device.xp = "gpu", SimpleNamespace(_core=core)
     during = []
@@ -102,11 +107,36 @@ def test_products_are_rounded_where_the_result_is_measured(monkeypatch: pytest.M
 
         def __matmul__(self, other: int) -> int:
             during.append(core.type)
+            if other < 0:
+                raise MemoryError
             return other
 
     for dtype, tf32, how in ((np.float32, True, TF32), (np.float32, False, PLAIN), (np.float64, True, 5)):
         core.type = 5
         assert device.product(Lines(dtype), 3, tf32) == 3 and during[-1] == how and core.type == 5
+        with pytest.raises(MemoryError):
+            device.product(Lines(dtype), -1, tf32)
+        assert core.type == 5
+
+
+@pytest.mark.parametrize("watched", [True, False])
+def test_passes_say_whether_their_products_are_rounded(watched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUPY_TF32")
+    asked = []
+
+    class Asked(Device):
+        def product(self, lines: np.ndarray, matrix: np.ndarray, tf32: bool) -> np.ndarray:
+            asked.append(tf32)
+            return super().product(lines, matrix, tf32)
+
+    poker = rules("leduc")
+    buckets, _ = random_buckets(poker, 3, 0)
+    form = BucketForm(poker, "random", buckets.digest, [of.parent for of in buckets.rounds], joint_weights(buckets))
+    form.watched = watched
+    state = BucketCfrState(form, None)
+    state.passes.device = Asked()
+    state.iterate(Rule(1.5, 1.5, 4.0, 0.0, 0.0, 0.0, True), 0, 1, 1)
+    assert asked and set(asked) == {watched}
 
 
 @pytest.mark.skipif(not THERE, reason="needs a GPU and CuPy")

@@ -32,9 +32,12 @@ extern "C" __global__ void sums(const {kind}* in, const long long* first, {kind}
 
 def may_round(measured: bool) -> bool:
     """Whether a GPU may round what it multiplies to TF32: as CUPY_TF32 says, or else where the result is measured.
-    NashConv in double precision shows that rounding did no harm. Where it is not known, nothing does: of a strategy
-    without a gap rounding moved winnings by much more than their interval (docs/stitching_large.md)."""
-    return {"0": False, "1": True}.get(os.environ.get("CUPY_TF32", ""), measured)
+    NashConv in double precision shows what rounding does. Where it is unknown, nothing shows that: a strategy of which
+    it is unknown won more after rounding, by far more than the interval (docs/stitching_large.md)."""
+    said = os.environ.get("CUPY_TF32")
+    if said not in (None, "0", "1"):
+        raise SolverError(f"CUPY_TF32={said!r}: 0 (no rounding to TF32), 1 (rounding everywhere), or leave it out")
+    return measured if said is None else said == "1"
 
 
 class Device:
@@ -68,9 +71,10 @@ class Device:
         return self.xp.asnumpy(array) if self.on_gpu else np.asarray(array)
 
     def product(self, lines: Any, matrix: Any, tf32: bool) -> Any:
-        """lines @ matrix. tf32: a GPU may round what is in single precision, and is several times as fast then.
+        """lines @ matrix. tf32: a GPU may round what is in single precision, and is faster then.
 
-        CuPy reads CUPY_TF32 once. Setting the compute type is not documented, but the only way to change it later.
+        CuPy reads CUPY_TF32 once. Setting the compute type is not documented, but the only way to change it later. All
+        threads of a process share it: only one may multiply at a time.
         """
         if not self.on_gpu or lines.dtype != np.float32:
             return lines @ matrix

@@ -77,6 +77,7 @@ class BucketLayout(FactoredForm):
     """Betting tree times buckets. Sequences of seat 0 come first; each seat's empty one leads its own."""
 
     perfect_recall = in_buckets = True
+    watched = True  # whether somebody looks at NashConv of what is solved
 
     def __init__(self, game: Poker, name: str, digest: str, parents: Sequence[Ints]) -> None:
         """name, digest: of the buckets; parents: by round, the bucket before each, those of a parent together."""

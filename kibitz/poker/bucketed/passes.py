@@ -32,7 +32,7 @@ class Passes:
         self.layout, self.device, self.dtype = layout, device, np.dtype(dtype)
         xp = device.xp
         self.xp = xp
-        self.tf32 = may_round(layout.perfect_recall)
+        self.tf32 = may_round(layout.perfect_recall and layout.watched)
         self._filled = weights.within(device, dtype)
         self.meets, self.wins = (tuple(of[: int(n), : int(n)] for of, n in zip(each, layout.rows, strict=True))
                                  for each in self._filled)  # fmt: skip
