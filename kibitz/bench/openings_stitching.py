@@ -198,7 +198,7 @@ STITCHING: dict[str, Opening] = {
         "The five strategies of Table 2 of Gibson & Szafron (2011) are compared with a deck of 20 cards, where every "
         "figure is exact: their exploitabilities have the paper's order, from Base over S={i} and S=N to the finest "
         "strategy, but for Dynamic, which is about as exploitable as Base. In all six random initialisations static "
-        "experts with S=N are less exploitable than Base, and all other strategies win from Base.",
+        "experts, S=N as well as S={i}, are less exploitable than Base, and all other strategies win from Base.",
         "limit hold'em, 20 cards",
         (
             Reason(r"^Static\.S=N is less", HOLDS,
@@ -208,7 +208,7 @@ STITCHING: dict[str, Opening] = {
                    "Static S=N is less exploitable than Base"),
             Reason(r"^Static\.S=\{i\} is less", HOLDS,
                    "Likely: experts have finer buckets than Base.",
-                   "Exact; four seeds.",
+                   "Exact; six seeds.",
                    "Static S={i} is less exploitable than Base"),
             Reason(r"^Dynamic is less", UNDECIDED,
                    "The difference is smaller than what both strategies still changed in the second half of their "
@@ -218,17 +218,16 @@ STITCHING: dict[str, Opening] = {
             Reason(r"^Static\.S=N is the least", UNDECIDED,
                    "It has the lowest figures, but the differences to S={i}, the next, are smaller than what both "
                    "still changed.",
-                   "Exact; four seeds.",
+                   "Exact; six seeds.",
                    "Static S=N is the least exploitable of those of one size"),
             Reason(r"^the finest strategy is the least", HOLDS,
                    "Likely: it has finer buckets in the whole game.",
-                   "Exact; three seeds.",
+                   "Exact; six seeds.",
                    "The finest strategy is the least exploitable"),
-            Reason(r"^the finest strategy beats Base", HOLDS, "Likely: its buckets are finer.", "Exact; three seeds."),
+            Reason(r"^the finest strategy beats Base", HOLDS, "Likely: its buckets are finer.", "Exact; six seeds."),
             Reason(r"^(Dynamic|Static\.S=(N|\{i\})|by the paper's algorithm .*) wins from Base", HOLDS,
                    "Likely: experts have finer buckets than Base in the part that is played.",
-                   "Exact; Dynamic and S=N six seeds, S={i} four; by the paper's algorithm three. Finest wins too, in "
-                   "three seeds.",
+                   "Exact; six seeds, but three by the paper's algorithm. Finest wins too.",
                    "Dynamic, S={i} and S=N win from Base, S=N by the paper's algorithm too"),
             Reason(r"^equilibria of one abstraction", FAILS,
                    "S=N differs from Base by more in every seed, so its lower figure is not chance of the "
