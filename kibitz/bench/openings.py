@@ -163,8 +163,8 @@ OPENINGS: dict[str, Opening] = STITCHING | GRAFTING | {
         ),
         "With 12 cards percentile(4), which has fewer buckets and solves all rounds at once, beats GS1 too, and loses "
         "to GS2 by little more than the interval of their match. Most exploitabilities in the whole game differ by "
-        "less than the margins that [another page](stitching_large.md) explains. That of GS3 still rose by about "
-        "23 in the last doubling of its training (interpolated). What GS3 wins from the others is not measured yet.",
+        "less than the margins that [another page](stitching_large.md) explains. That of GS3 still rose "
+        "in the last doubling of its training. What GS3 wins from the others is not measured yet.",
         "Words: GS1, GS2 and GS3 are programs of Sandholm's group. GS1 has GameShrink classes of hands, GS2 clusters "
         "by expected strength, GS3 clusters by how strength may develop. GS1 and GS2 solve the first rounds beforehand "
         "(phase I) and the rest at the table, with all hands. *Base*, *Dynamic*, *S={i}*, *S=N*, *conditional* "

@@ -203,8 +203,7 @@ def set_aside(r: CourseResults) -> Iterator[str]:
         yield (f"An estimate is set aside. Trained without rounding of products to TF32 (ten binary digits), {other} "
                f"won {then.text(CLAIMS)} from {one}; in a second session, with rounding, {later.text(CLAIMS)}; in a "
                f"third, in which both were trained without it, {again[0].text(CLAIMS)}{unsure}. So rounding is the "
-               "likely cause. With a deck of 20 cards a rounded Dynamic is ahead after 800 iterations and no longer "
-               "after 1,600: the other two may have had too little training. All winnings of "
+               "likely cause; we do not know how it acts. All winnings of "
                f"{other} in seed {seed} that have an interval are of the second session "
                "(docs/plans/large_tables.md, 2026-11-19).")  # fmt: skip
         yield (f"The plan allows rounding where NashConv in the abstract game shows what it does. For {DYNAMIC} and "

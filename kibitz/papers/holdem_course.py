@@ -31,6 +31,7 @@ from kibitz.core.resources import cores
 from kibitz.forms.profile import Profile
 from kibitz.papers.holdem import arguments, form_within, unit_of
 from kibitz.papers.runs import LARGEST, Run, made_by, plain
+from kibitz.poker.bucketed.device import ROUNDING, may_round
 from kibitz.poker.buckets.buckets import hand_buckets
 from kibitz.poker.rules.rules import Poker
 from kibitz.poker.sampled.form import ViewForm
@@ -185,12 +186,13 @@ class HoldemCourse:
     def _computations(self) -> list[Computation]:
         recipe, setting, folder = self.recipe, self.setting, self.folder
         if recipe.parts:
-            forms = [self._form_of(expert) for expert in self.experts]
-            for each in forms if not self.samples else ():  # the gap of a strategy is known if that of each expert is
-                each.watched = all(other.perfect_recall for other in forms)
-            return [Computation(each, recipe.solver, self.seed * len(self.every) + self.every.index(expert),
-                                folder / f"{expert.file}.checkpoint")
-                    for expert, each in zip(self.experts, forms, strict=True)]  # fmt: skip
+            forms = {k: self._form_of(expert) for k, expert in enumerate(self.every) if recipe.only in (None, k)}
+            if not self.samples:  # the gap of a strategy is known if that of each expert is
+                known = all(each.perfect_recall for each in forms.values())
+                for each in forms.values():
+                    each.watched = known
+            return [Computation(each, recipe.solver, self.seed * len(self.every) + k,
+                                folder / f"{self.every[k].file}.checkpoint") for k, each in forms.items()]  # fmt: skip
         form: Any
         if samples(recipe.solver):
             form = ViewForm(self.rules, [hand_buckets(self.rules.definition, recipe.buckets)], device=setting.device)
@@ -254,7 +256,7 @@ class HoldemCourse:
     def _place(self, steps: int, kind: str) -> Path:
         """Of what other processes find, if they are of the same version: another may train and measure otherwise."""
         setting = self.setting
-        rounding = os.environ.get("CUPY_TF32", "")
+        rounding = os.environ.get(ROUNDING, "")
         what = hashlib.sha256(f"{setting.game} {setting.limits} {setting.gap} {rounding}".encode()).hexdigest()[:6]
         return self.folder.with_name(f"{self.folder.name}-{steps}-{_version()}{what}.{kind}")
 
@@ -409,8 +411,8 @@ def train(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
 
 def train_without_tf32(name: str, seed: int, steps: int, *fields: Any) -> dict[str, Any]:
     """The same, where products of matrices keep all digits of single precision."""
-    if CourseSetting(*fields).device == "gpu" and os.environ.get("CUPY_TF32") != "0":
-        raise SpecError("this stage needs CUPY_TF32=0 in the environment, and so a command of its own")
+    if CourseSetting(*fields).device == "gpu" and may_round(True):
+        raise SpecError(f"this stage needs {ROUNDING}=0 in the environment, and so a command of its own")
     return train(name, seed, steps, *fields)
 
 

@@ -22,6 +22,7 @@ import kibitz
 from kibitz.core import store
 from kibitz.core.errors import ArtefactError
 from kibitz.papers.runs import LARGEST, Run, Shelf, made_by, plain, version_of
+from kibitz.poker.bucketed.device import ROUNDING
 
 RESULTS = "docs/large"  # of sessions so far
 COMMIT = "KIBITZ_COMMIT"  # in the environment: of the sources, where they are without their history
@@ -57,7 +58,7 @@ def origin(device: str) -> dict[str, str]:
         "device": device, "architecture": platform.machine(), "cores": str(os.cpu_count()),
         "system": f"{platform.system()} {platform.release()}", "python": platform.python_version(),
         "kibitz": kibitz.__version__, "commit": _commit(), "sources": made_by()[:16], **versions,
-        **{name: os.environ[name] for name in ("CUPY_TF32",) if name in os.environ},
+        **({ROUNDING: os.environ[ROUNDING]} if ROUNDING in os.environ else {}),
     }  # fmt: skip
 
 

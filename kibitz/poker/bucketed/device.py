@@ -14,6 +14,7 @@ from kibitz.core.errors import SolverError
 from kibitz.core.gpu import cupy_module, require
 from kibitz.core.resources import MARGIN, cores, free_memory
 
+ROUNDING = "CUPY_TF32"  # in the environment: 0, 1, or where the result is measured
 PLAIN, TF32 = 1, 7  # compute types of CuPy (cupy/_core/_routines_linalg.pxd)
 CACHED = 1 << 16  # numbers of one array that a core works on at a time: its second-level cache holds several
 
@@ -31,12 +32,12 @@ extern "C" __global__ void sums(const {kind}* in, const long long* first, {kind}
 
 
 def may_round(measured: bool) -> bool:
-    """Whether a GPU may round what it multiplies to TF32: as CUPY_TF32 says, or else where the result is measured.
+    """Whether a GPU may round what it multiplies to TF32: as ROUNDING says, or else where the result is measured.
     NashConv in double precision shows what rounding does. Where it is unknown, nothing shows that: a strategy of which
     it is unknown won more after rounding, by far more than the interval (docs/stitching_large.md)."""
-    said = os.environ.get("CUPY_TF32")
+    said = os.environ.get(ROUNDING)
     if said not in (None, "0", "1"):
-        raise SolverError(f"CUPY_TF32={said!r}: 0 (no rounding to TF32), 1 (rounding everywhere), or leave it out")
+        raise SolverError(f"{ROUNDING}={said!r}: 0 (no rounding to TF32), 1 (rounding everywhere), or leave it out")
     return measured if said is None else said == "1"
 
 
