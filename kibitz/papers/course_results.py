@@ -226,6 +226,33 @@ def earnings(r: CourseResults, names: Sequence[str], together: int, seed: int = 
     return Earnings(by_draw, tuple(names), together)
 
 
+@dataclass(frozen=True)
+class ExactEarnings:
+    """The same where all pairs of a seed are known exactly."""
+
+    pairs: dict[tuple[str, str], float]
+    names: tuple[str, ...]
+    seed: int
+
+    def of(self, name: str) -> Winnings:
+        others = [other for other in self.names if other != name]
+        return Winnings(self.seed, sum(self.won(name, other) for other in others) / len(others), None)
+
+    def more(self, one: str, other: str) -> Winnings:
+        return Winnings(self.seed, self.of(one).mean - self.of(other).mean, None)
+
+    def won(self, one: str, other: str) -> float:
+        return self.pairs[one, other] if (one, other) in self.pairs else -self.pairs[other, one]
+
+
+def exact_earnings(r: CourseResults, names: Sequence[str], seed: int) -> ExactEarnings | None:
+    """None where pairs are missing."""
+    every = {(one, other): float(each["mean"]) for (one, other, at), each in r.pairs.items()
+             if at == seed and {one, other} <= set(names)}  # fmt: skip
+    whole = len(names) * (len(names) - 1) // 2
+    return ExactEarnings(every, tuple(names), seed) if len({frozenset(of) for of in every}) == whole else None
+
+
 def without_draws(pair: dict[str, Any]) -> dict[str, Any]:
     """An estimate without what it was in each draw, for readers of data.json."""
     return {key: value for key, value in pair.items() if key != "by_draw" and value != math.inf}

@@ -14,6 +14,7 @@ from kibitz.papers.course_results import (
     FLAT,
     CourseResults,
     Earnings,
+    ExactEarnings,
     Winnings,
     convergence,
     crosstable_sheet,
@@ -21,6 +22,7 @@ from kibitz.papers.course_results import (
     earnings,
     freedom_of,
     less_exploitable,
+    pairs_text,
     results_among,
     results_of,
     sizes_sheet,
@@ -58,11 +60,7 @@ def further(r: CourseResults) -> CourseResults:
 
 def claims(r: CourseResults) -> Iterator[Claim]:
     """What the paper says of Table 2, two players; claims that nothing was measured for are left out."""
-    earned = _earned(r)
-    if earned:
-        for x, y in ((DYNAMIC, BASE), (ALL, BASE), (ALL, EACH)):
-            yield _earns(f"{x} earns more than {y}", earned, x, ">", y)
-        yield _earns(f"{EACH} earns no more than {BASE}", earned, EACH, "<=", BASE)
+    yield from earning_claims(_earned(r))
     yield from compared(r)
     for claim in compared(further(r)):
         yield replace(claim, text=f"trained to a gap of {large.FURTHER_GAP:g}, {claim.text}", source=OURS)
@@ -82,10 +80,22 @@ def _earned(r: CourseResults) -> list[Earnings]:
     return [each for each in every if each is not None]
 
 
-def _earns(text: str, earned: Sequence[Earnings], one: str, relation: str, other: str) -> Claim:
+def earning_claims(earned: Sequence[Earnings] | Sequence[ExactEarnings]) -> Iterator[Claim]:
+    """What the paper says of earnings; earned: by seed."""
+    if earned:
+        for x, y in ((DYNAMIC, BASE), (ALL, BASE), (ALL, EACH)):
+            yield _earns(f"{x} earns more than {y}", earned, x, ">", y)
+        yield _earns(f"{EACH} earns no more than {BASE}", earned, EACH, "<=", BASE)
+
+
+def _earns(
+    text: str, earned: Sequence[Earnings] | Sequence[ExactEarnings], one: str, relation: str, other: str
+) -> Claim:  # fmt: skip
     """That one strategy earns more than another, or no more, in the mean over all others, in each seed."""
     every = [(each.of(one), each.of(other), each.more(one, other).error) for each in earned]
     said = "; ".join(f"{one} {mine.text()}, {other} {theirs.text()}" for mine, theirs, _ in every)
+    if all(error is None for *_, error in every):
+        said = pairs_text([(mine.mean, theirs.mean) for mine, theirs, _ in every])
     return Claim(text, SOURCE, [Comparison(mine.mean, relation, theirs.mean, error) for mine, theirs, error in every],
                  unit=START, detail=said)  # fmt: skip
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,20 @@ from kibitz.core.errors import ArtefactError
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers import gibson2011_why as why
 from kibitz.papers.claims import MOST, Claim
-from kibitz.papers.course_results import CourseResults, by_gap, convergence, curves, keyed_points
+from kibitz.papers.course_results import (
+    CourseResults,
+    ExactEarnings,
+    by_gap,
+    convergence,
+    curves,
+    exact_earnings,
+    keyed_points,
+)
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
-from kibitz.papers.gibson2011_large_page import compared
+from kibitz.papers.gibson2011_large_page import compared, earning_claims
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES, sizes_of
 from kibitz.papers.holdem import arguments
-from kibitz.papers.holdem_course import CourseSetting, course, forget_courses, pair, point, rules_of
+from kibitz.papers.holdem_course import CourseSetting, course, forget_courses, pair, point, rules_of, train
 from kibitz.papers.ledger import Stage, results_in
 from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import Sheet, Spread
@@ -34,6 +43,7 @@ from kibitz.report.figures import Sheet, Spread
 TITLE = "Stitching in two-player limit hold'em with a deck of 20 cards"
 STRATEGIES, WAYS = "small: strategies, to the end", "small: ways to Base"  # names of runs
 OF_PAPER = "small: the paper's algorithm"
+TRAINED, PAIRS = "small: training", "small: pairs"
 GAP, FIRST_GAP = large.FURTHER_GAP, 1.0  # NashConv in the abstract game, mbb/h, at which a computation stops
 FIRST_LIMIT = 400  # iterations, in the first plan
 # Runs by earlier plans, by where training ended: results that are kept.
@@ -76,11 +86,20 @@ def _runs(
             Run(OF_PAPER, strategy, [(name, seed, *of) for name in BY_PAPER for seed in sampled], "cores")]  # fmt: skip
 
 
+def _pairs(setting: CourseSetting, seed: int) -> list[Run]:
+    """What strategies win from each other; what they win from Base is known."""
+    of, last = arguments(setting), {name: large.points(setting, name)[-1] for name in NAMES}
+    every = combinations((name for name in NAMES if name != BASE), 2)
+    return [Run(TRAINED, train, [(name, seed, last[name], *of) for name in NAMES], prepares=True),
+            Run(PAIRS, pair, [(one, other, seed, (last[one], last[other]), *of) for one, other in every])]  # fmt: skip
+
+
 def runs(plan: PaperPlan) -> list[Run]:
     if plan.results:
         return []  # stages are run by `kibitz.papers.stages`
-    return _runs(setting_of(plan.quick, str(plan.work)), plan.seeds, [plan.seed],
-                 plan.seeds[: len(SAMPLED_SEEDS)])  # fmt: skip
+    setting = setting_of(plan.quick, str(plan.work))
+    every = _runs(setting, plan.seeds, [plan.seed], plan.seeds[: len(SAMPLED_SEEDS)])
+    return every + [run for seed in plan.seeds if not plan.quick for run in _pairs(setting, seed)]
 
 
 def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
@@ -89,6 +108,9 @@ def stages(quick: bool, work: str, device: str) -> Iterator[Stage]:
     for seed in SEEDS:
         yield Stage(f"small-{seed}", "a deck of 20 cards: all strategies of two players, exactly",
                     tuple(_runs(setting, [seed], [])))  # fmt: skip
+    for seed in SEEDS:
+        yield Stage(f"small-pairs-{seed}", "the same deck: all pairs of the paper's strategies, exactly",
+                    tuple(_pairs(setting, seed)))  # fmt: skip
     yield Stage("small-ways", "the same deck: Base by other algorithms", tuple(_runs(setting, [], [0])))
     for seed in SAMPLED_SEEDS:
         yield Stage(f"small-sampled-{seed}", "the same deck: Base and S=N by the paper's algorithm",
@@ -100,16 +122,19 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
         answers = results_in(Path(plan.results))
         if not answers.get(STRATEGIES):
             raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage small-0)")
-    r = _results([each for run in (STRATEGIES, WAYS, OF_PAPER) for each in answers.get(run, [])])
+    r = _results([each for run in (STRATEGIES, WAYS, OF_PAPER) for each in answers.get(run, [])],
+                 answers.get(PAIRS, []))  # fmt: skip
     if BASE not in {name for name, _ in r.points}:
         raise ArtefactError(f"{plan.results} has no results of {BASE}: run the stage small-0 first")
     return replace(r, others={run: answers.get(run, []) for run in EARLIER.values()})
 
 
-def _results(every: Sequence[dict[str, Any]]) -> CourseResults:
+def _results(every: Sequence[dict[str, Any]], played: Sequence[dict[str, Any]] = ()) -> CourseResults:
+    """played: pairs that were measured apart from the strategies."""
     points = keyed_points(point for each in every for point in each["points"])
     exact = {key: of[-1] for key, of in points.items()}
-    pairs = {(each["one"], each["other"], each["seed"]): each for some in every for each in some["pairs"]}
+    both = (*played, *(each for some in every for each in some["pairs"]))
+    pairs = {(each["one"], each["other"], each["seed"]): each for each in both}
     trained = sum(float(of[-1]["seconds"]) for of in points.values())
     devices = tuple(sorted({each["by"].get("device", "").lstrip("0123456789 ") for each in every if "by" in each}))
     return CourseResults(points, exact, {}, pairs, {}, trained, devices)
@@ -128,6 +153,7 @@ def before(r: CourseResults) -> dict[str, CourseResults]:
 
 def claims(r: CourseResults) -> Iterator[Claim]:
     """At the end of the training; those about exploitability also as the plan was before."""
+    yield from earning_claims(_earned(r))
     earlier = {rule: {claim.text: claim.cases for claim in compared(of)} for rule, of in before(r).items()}
     for claim in compared(r):
         others = {rule: of[claim.text] for rule, of in earlier.items() if claim.text in of}
@@ -135,6 +161,25 @@ def claims(r: CourseResults) -> Iterator[Claim]:
             claim = replace(claim, cases=(), leading=True, variants={"at the end": claim.cases, **others})
         yield claim
     yield from why.claims(r)
+
+
+def _earned(r: CourseResults) -> list[ExactEarnings]:
+    """Of each seed whose pairs are all known."""
+    return [each for each in (exact_earnings(r, NAMES, seed) for seed in SEEDS) if each is not None]
+
+
+def earned_sheet(r: CourseResults) -> Sheet:
+    """What strategies win from each other and earn, in the mean over the seeds whose pairs are all known."""
+    earned, rows = _earned(r), list[tuple[str, ...]]()
+    for one in NAMES if earned else ():
+        cells = ["" if other == one else f"{np.mean([each.won(one, other) for each in earned]):+.2f}"
+                 for other in NAMES]  # fmt: skip
+        means = [each.of(one).mean for each in earned]
+        rows.append((one, *cells, f"{np.mean(means):+.2f}", ", ".join(f"{each:+.2f}" for each in means)))
+    seeds = ", ".join(str(each.seed) for each in earned)
+    return Sheet("Winnings of the row against the column, and earnings", ("strategy", *NAMES, "earns", "by seed"), rows,
+                 f"mbb/h, exactly, the mean over both seats and seeds {seeds}. Earnings: the mean of what a strategy "
+                 "wins from each of the others.")  # fmt: skip
 
 
 def table(r: CourseResults, cards: int) -> Sheet:
@@ -167,8 +212,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                     (("", (*NAMES, large.CONDITIONAL)),), palette=large.COLOURED)  # fmt: skip
     picture = by_gap(r, "algorithms", f"Limit hold'em with {cards} cards: exploitability of Base against its abstract "
                      "gap", large.WAYS)  # fmt: skip
-    sheets = (table(r, cards), why.explained(r, len(SEEDS)), why.of_experts(r), why.equilibria(r), why.algorithms(r),
-              convergence(r, (*NAMES, large.CONDITIONAL, *BY_PAPER)))  # fmt: skip
+    sheets = (table(r, cards), earned_sheet(r), why.explained(r, len(SEEDS)), why.of_experts(r), why.equilibria(r),
+              why.algorithms(r), convergence(r, (*NAMES, large.CONDITIONAL, *BY_PAPER)))  # fmt: skip
     return Page(
         starts=len(r.seeds(BASE)),
         about=f"{setting.game}, at most {setting.limits[0]:,} infosets for each computation, as fixed in "

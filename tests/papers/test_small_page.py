@@ -11,7 +11,7 @@ from kibitz.core.errors import ArtefactError
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers import gibson2011_small as small
 from kibitz.papers import table_alone
-from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST
+from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES
 from kibitz.papers.holdem import arguments
 from kibitz.papers.holdem_course import course, forget_courses, rules_of
 from kibitz.papers.ledger import Ledger
@@ -34,10 +34,26 @@ def answers_of(name, seed):
     return {"points": points, "pairs": pairs}
 
 
+def answer_to(run, piece):
+    """What a step answers: a pair, or a strategy of which trainings say less."""
+    if run.name == small.PAIRS:
+        one, other, seed = piece[:3]
+        return {"one": one, "other": other, "seed": seed, "mean": HEIGHT[other] - HEIGHT[one]}
+    return answers_of(*piece[:2])
+
+
+def all_answers(plan):
+    answers = {}
+    for run in small.runs(plan):
+        answers.setdefault(run.name, []).extend(answer_to(run, piece) for piece in run.pieces)
+    return answers
+
+
 def test_the_page_judges_every_claim():
     plan = small.EXPERIMENT.plan
-    answers = {run.name: [answers_of(*piece[:2]) for piece in run.pieces] for run in small.runs(plan)}
-    assert sum(len(each) for each in answers.values()) == 6 * (len(small.MAIN) + 1) + len(small.OTHERS)
+    answers = all_answers(plan)
+    of_pairs = 6 * (len(NAMES) + math.comb(len(NAMES) - 1, 2))
+    assert sum(len(each) for each in answers.values()) == 6 * (len(small.MAIN) + 1) + len(small.OTHERS) + of_pairs
     r = small.gather(plan, answers)
     verdicts = {claim.text: claim.verdict for claim in small.claims(r)}
     assert verdicts[f"{ALL} is less exploitable than {BASE}"] == "fails"
@@ -46,6 +62,13 @@ def test_the_page_judges_every_claim():
     assert verdicts[f"{DYNAMIC} wins from {BASE}"] == "holds" and verdicts[f"{EACH} wins from {BASE}"] == "fails"
     for text, whole in ((f"{ALL} is less exploitable than {BASE}", "fails"), (f"{ALL} wins from {BASE}", "fails")):
         assert verdicts[text] == whole and verdicts[f"by the paper's algorithm {text}"] == "holds"
+    assert verdicts[f"{DYNAMIC} earns more than {BASE}"] == "holds"
+    assert verdicts[f"{ALL} earns more than {EACH}"] == "fails" == verdicts[f"{ALL} earns more than {BASE}"]
+    assert verdicts[f"the finest strategy beats {EACH}"] == "holds"
+    (played,) = [sheet for sheet in small.page(plan, r, ()).sheets if sheet.title.startswith("Winnings")]
+    of_others = [HEIGHT[other] - HEIGHT[DYNAMIC] for other in NAMES if other != DYNAMIC]
+    assert played.rows[1][:3] == (DYNAMIC, f"{310 - HEIGHT[DYNAMIC]:+.2f}", "")
+    assert played.rows[1][-2:] == (f"{sum(of_others) / 4:+.2f}", ", ".join([f"{sum(of_others) / 4:+.2f}"] * 6))
     halves = f"experts that are solved per hand that enters their part halve what {ALL} has above {BASE}"
     assert verdicts[halves] == "holds"  # 10 - seed to 1 - seed
     page = small.page(plan, r, tuple(small.claims(r)))
@@ -100,9 +123,9 @@ def test_a_page_of_stages_is_that_of_one_command(tmp_path):
     for stage in small.stages(False, "work", "cpu"):
         kept = Ledger(tmp_path / f"{stage.name}.json")
         for run, piece, _ in stage.steps():
-            kept.keep(run, piece, answers_of(*piece[:2]), 1.0)
+            kept.keep(run, piece, answer_to(run, piece), 1.0)
     r = small.gather(replace(plan, results=str(tmp_path)), {})
-    answers = {run.name: [answers_of(*piece[:2]) for piece in run.pieces] for run in small.runs(plan)}
+    answers = all_answers(plan)
     assert small.runs(replace(plan, results=str(tmp_path))) == []
     assert r.points.keys() == small.gather(plan, answers).points.keys()
     assert {(c.text, c.verdict) for c in small.claims(r)} == {
@@ -122,6 +145,19 @@ def test_strategies_are_as_many_buckets_fewer_as_the_base():
     control, *finer = (large.recipe_of(name, setting).inside for name in large.FINER)
     assert base == "percentile(4)" and set(control.values()) == {base}
     assert [set(each.values()) for each in finer] == [{"percentile(5)"}, {"percentile(6)"}]
+
+
+def test_earnings_of_a_seed_need_all_its_pairs():
+    answers = all_answers(small.EXPERIMENT.plan)
+    answers[small.PAIRS] = [each for each in answers[small.PAIRS] if each["seed"] > 3 or each["one"] != EACH]
+    r = small.gather(small.EXPERIMENT.plan, answers)
+    claim = next(each for each in small.claims(r) if each.text == f"{DYNAMIC} earns more than {BASE}")
+    assert len(claim.cases) == 2
+    assert len(next(each for each in small.claims(r) if each.text == f"the finest strategy beats {DYNAMIC}").cases) == 6
+    answers[small.PAIRS] = []
+    r = small.gather(small.EXPERIMENT.plan, answers)
+    assert not any("earns" in each.text for each in small.claims(r))
+    assert not any(sheet.title.startswith("Winnings") for sheet in small.page(small.EXPERIMENT.plan, r, ()).sheets)
 
 
 @pytest.mark.slow
