@@ -111,7 +111,7 @@ def table(r: CourseResults) -> Sheet:
     rows: list[tuple[str, ...]] = []
     for name in NAMES:
         exact, points = r.exact.get((name, 0)), r.points.get((name, 0), [])
-        won = [r.won_first(name, other) for other in NAMES]
+        won = [r.won_in(r.first, name, other) for other in NAMES]
         if exact is None and not points and not any(won):
             continue  # nothing is known of it
         cells = ["" if each is None else each.text(TOGETHER) for each in won]
@@ -120,7 +120,8 @@ def table(r: CourseResults) -> Sheet:
                      f"{points[-1]['infosets']:,}" if points else ""))  # fmt: skip
     return Sheet("Champions: winnings of the row against the column", ("strategy", "exploitability", *NAMES,
                  "GPU minutes of training", "infosets"), rows,
-                 crosstable_note(r, "Thousandths of a small bet, which is the big blind, per hand", TOGETHER)
+                 crosstable_note(r, "Thousandths of a small bet, which is the big blind, per hand", TOGETHER,
+                                   r.first)
                  + " Exploitability is exact. It and the minutes are of earlier trainings from the same seeds than "
                  "winnings with an interval.")  # fmt: skip
 

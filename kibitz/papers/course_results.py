@@ -8,42 +8,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kibitz.papers.claims import START, Claim, Comparison
+from kibitz.papers.earnings import Winnings, freedom_of, widened
 from kibitz.papers.holdem_course import DRAWN, OPENINGS, PAIR, POINT, TRAIN, WHOLE
 from kibitz.papers.ledger import results_in
-from kibitz.poker.whole.drawn import interval
 from kibitz.report.figures import Curves, FigurePanel, Line, Sheet, Spread
 
 LARGEST_GAP = 400.0  # mbb/h: a picture of exploitability against gaps leaves out what is hardly trained
 FEW = 3  # figures that a sentence names one by one
 FLAT, FLAT_VALUE = 2.0, 0.5  # most that exploitability and value change over the last doubling of a converged strategy
-
-
-class Winnings(NamedTuple):
-    """What one strategy wins from another, thousandths of a big blind a hand."""
-
-    seed: int
-    mean: float
-    error: float | None  # half of the 95% interval of an estimate; None: exact, over all boards
-    moved: float = 0.0  # what it changed over the last doubling of the training, where that was measured
-    freedom: float = math.inf  # degrees of freedom of the interval
-
-    def error_of(self, together: int) -> float | None:
-        """What it is unsure by, where so many claims are judged together."""
-        return None if self.error is None else widened(self.error, together, self.freedom) + abs(self.moved)
-
-    def text(self, together: int = 1) -> str:
-        """Exact figures have three digits; intervals are those of so many claims together."""
-        error = self.error_of(together)
-        if error is not None and math.isinf(error):
-            return f"{self.mean:.2f}, and it is unknown how much that still changes"
-        return f"{self.mean:.3f}" if error is None else f"{self.mean:.2f} ± {error:.2f}"
 
 
 @dataclass(frozen=True)
@@ -130,10 +107,14 @@ class CourseResults:
                    f"after several trainings: {'; '.join(told)}. Exact figures count, then those on most boards. "
                    "Intervals do not include by how much two trainings differ.")  # fmt: skip
 
-    def won_first(self, one: str, other: str) -> Winnings | None:
-        """The same of the first seed of which anything is known, for tables."""
-        first = min((seed for *_, seed in (*self.pairs, *self.drawn)), default=0)
-        return next((each for each in self.won(one, other) if each.seed == first), None)
+    @property
+    def first(self) -> int:
+        """The first seed of which any winnings are known."""
+        return min((seed for *_, seed in (*self.pairs, *self.drawn)), default=0)
+
+    def won_in(self, seed: int, one: str, other: str) -> Winnings | None:
+        """The same of one seed, for tables."""
+        return next((each for each in self.won(one, other) if each.seed == seed), None)
 
     def gap(self, name: str, seed: int) -> float | None:
         points = self.points.get((name, seed), [])
@@ -181,76 +162,6 @@ class CourseResults:
             mine, theirs = self.sampled(one, seed), self.sampled(other, seed)
             if mine is not None and theirs is not None:
                 yield seed, mine, theirs, self.margin(one, other, seed=seed) + max(off)
-
-
-@dataclass(frozen=True)
-class Earnings:
-    """What strategies win from each other on the same drawn boards, and in the mean from all others of the table."""
-
-    by_draw: dict[tuple[str, str], NDArray[np.float64]]  # (one, other): [draws, strata]
-    names: tuple[str, ...]
-    together: int  # claims that are judged together, for all of which intervals are 95%
-
-    def of(self, name: str) -> Winnings:
-        return self._estimate(self._mean(name))
-
-    def more(self, one: str, other: str) -> Winnings:
-        """By how much the earnings of one are above those of another."""
-        return self._estimate(self._mean(one) - self._mean(other))
-
-    def _pair(self, one: str, other: str) -> NDArray[np.float64]:
-        return self.by_draw[one, other] if (one, other) in self.by_draw else -self.by_draw[other, one]
-
-    def _mean(self, name: str) -> NDArray[np.float64]:
-        others = [other for other in self.names if other != name]
-        return np.asarray(sum(self._pair(name, other) for other in others) / len(others))
-
-    def _estimate(self, by_draw: NDArray[np.float64]) -> Winnings:
-        mean, error = interval(by_draw)
-        return Winnings(0, mean, widened(error, self.together, freedom_of(by_draw)))
-
-
-def earnings(r: CourseResults, names: Sequence[str], together: int, seed: int = 0) -> Earnings | None:
-    """By estimates on the same boards; None where pairs are missing. Strategies are trained to one end here."""
-    by_boards: dict[tuple[int, ...], dict[tuple[str, str], NDArray[np.float64]]] = {}
-    for each in r.estimates:
-        if each["seed"] == seed and {each["one"], each["other"]} <= set(names):
-            of = by_boards.setdefault((each["boards"], each["draws"]), {})
-            of[each["one"], each["other"]] = np.array(each["by_draw"], np.float64)
-    whole = len(names) * (len(names) - 1) // 2
-    every = [by_boards[boards] for boards in sorted(by_boards)
-             if len({frozenset(pair) for pair in by_boards[boards]}) == whole]  # fmt: skip
-    if not every:
-        return None
-    by_draw = every[-1]  # on most boards
-    return Earnings(by_draw, tuple(names), together)
-
-
-@dataclass(frozen=True)
-class ExactEarnings:
-    """The same where all pairs of a seed are known exactly."""
-
-    pairs: dict[tuple[str, str], float]
-    names: tuple[str, ...]
-    seed: int
-
-    def of(self, name: str) -> Winnings:
-        others = [other for other in self.names if other != name]
-        return Winnings(self.seed, sum(self.won(name, other) for other in others) / len(others), None)
-
-    def more(self, one: str, other: str) -> Winnings:
-        return Winnings(self.seed, self.of(one).mean - self.of(other).mean, None)
-
-    def won(self, one: str, other: str) -> float:
-        return self.pairs[one, other] if (one, other) in self.pairs else -self.pairs[other, one]
-
-
-def exact_earnings(r: CourseResults, names: Sequence[str], seed: int) -> ExactEarnings | None:
-    """None where pairs are missing."""
-    every = {(one, other): float(each["mean"]) for (one, other, at), each in r.pairs.items()
-             if at == seed and {one, other} <= set(names)}  # fmt: skip
-    whole = len(names) * (len(names) - 1) // 2
-    return ExactEarnings(every, tuple(names), seed) if len({frozenset(of) for of in every}) == whole else None
 
 
 def without_draws(pair: dict[str, Any]) -> dict[str, Any]:
@@ -328,22 +239,6 @@ def results_among(answers: Mapping[str, list[dict[str, Any]]], begins: str = "")
     )  # fmt: skip
 
 
-def widened(error: float, claims: int, freedom: float = math.inf) -> float:
-    """Half of a 95% interval, as it is where so many claims are judged together (Bonferroni). freedom: degrees of
-    freedom of Student's t that it was made with."""
-    from scipy.special import stdtrit
-
-    def above(share: float) -> float:
-        return NormalDist().inv_cdf(1 - share) if math.isinf(freedom) else float(stdtrit(freedom, 1 - share))
-
-    return error * above(0.025 / max(1, claims)) / above(0.025)
-
-
-def freedom_of(by_draw: Sequence[Sequence[float]] | NDArray[np.float64] | None) -> float:
-    """Degrees of freedom of an interval from draws of strata (`kibitz.poker.whole.drawn.interval`)."""
-    return math.inf if by_draw is None else float(len(by_draw[0]) * (len(by_draw) - 1))
-
-
 def less_exploitable(text: str, source: str, r: CourseResults, name: str, others: Sequence[str]) -> Claim | None:
     """That a strategy is less exploitable than each of some others, seed by seed, beyond what they still changed."""
     by_seed: dict[int, list[tuple[float, float, float]]] = {}
@@ -392,22 +287,24 @@ def wins(text: str, source: str, r: CourseResults, one: str, other: str, togethe
     return Claim(text, source, cases, unit=START, detail=detail) if every else None
 
 
-def crosstable_sheet(r: CourseResults, names: Sequence[str], unit: str, together: int) -> Sheet:
-    """What the row wins from the column."""
+def crosstable_sheet(
+    r: CourseResults, names: Sequence[str], unit: str, together: int, seed: int | None = None
+) -> Sheet:  # fmt: skip
+    """What the row wins from the column. seed: None for the first."""
+    of, called = (r.first, "") if seed is None else (seed, f", seed {seed}")
     rows: list[tuple[str, ...]] = []
     for one in names:
-        cells = [r.won_first(one, other) for other in names]
+        cells = [r.won_in(of, one, other) for other in names]
         if any(cells):
             rows.append((one, *("" if each is None else each.text(together) for each in cells)))
-    note = crosstable_note(r, unit, together)
-    return Sheet("Winnings of the row against the column", ("strategy", *names), rows, note)
+    note = crosstable_note(r, unit, together, of)
+    return Sheet(f"Winnings of the row against the column{called}", ("strategy", *names), rows, note)
 
 
-def crosstable_note(r: CourseResults, unit: str, together: int) -> str:
+def crosstable_note(r: CourseResults, unit: str, together: int, seed: int) -> str:
     """What is to be said below such a table."""
-    seed = min((seed for *_, seed in (*r.pairs, *r.drawn)), default=0)
     drawn = [each for (one, other, at), each in r.drawn.items()
-             if not {(one, other, at), (other, one, at)} & {*r.pairs}]  # fmt: skip
+             if at == seed and not {(one, other, at), (other, one, at)} & {*r.pairs}]  # fmt: skip
     counts = Counter(int(each["boards"]) for each in drawn)
     how = "Exactly, over all boards."
     if counts:

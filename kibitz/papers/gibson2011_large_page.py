@@ -7,22 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kibitz.core.errors import ArtefactError
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers.claims import MOST, OURS, START, Claim, Comparison
 from kibitz.papers.course_results import (
     FLAT,
     CourseResults,
-    Earnings,
-    ExactEarnings,
-    Winnings,
     convergence,
     crosstable_sheet,
     curves,
-    earnings,
-    freedom_of,
+    figures_text,
     less_exploitable,
-    pairs_text,
     results_among,
     results_of,
     sizes_sheet,
@@ -30,10 +27,11 @@ from kibitz.papers.course_results import (
     wins,
     without_draws,
 )
+from kibitz.papers.earnings import Earnings, ExactEarnings, Winnings, earnings, freedom_of
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_holdem import PAPER, SOURCE, TITLE
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES, sizes_of
-from kibitz.papers.holdem_course import ASIDE, DRAWN
+from kibitz.papers.holdem_course import ASIDE, DRAWN, POINTS_ASIDE
 from kibitz.papers.runs import Answers, Run
 from kibitz.report.figures import Sheet
 
@@ -54,8 +52,11 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
 
 
 def further(r: CourseResults) -> CourseResults:
-    """What was measured of strategies that were trained further."""
-    return replace(results_among(r.others, large.FURTHER), before=r)
+    """What was measured of strategies that were trained further, to the end."""
+    beyond = results_among(r.others, large.FURTHER)
+    setting = large.further(large.setting_of(False, "", "gpu"))
+    ends = {key: of for key, of in beyond.points.items() if of[-1]["steps"] == large.points(setting, key[0])[-1]}
+    return replace(beyond, points=ends, before=r)
 
 
 def claims(r: CourseResults) -> Iterator[Claim]:
@@ -76,7 +77,7 @@ def claims(r: CourseResults) -> Iterator[Claim]:
 
 def _earned(r: CourseResults) -> list[Earnings]:
     """Of each seed whose pairs are all known."""
-    every = [earnings(r, NAMES, CLAIMS, seed) for seed in large.SEEDS]
+    every = [earnings(r.estimates, NAMES, CLAIMS, seed) for seed in large.SEEDS]
     return [each for each in every if each is not None]
 
 
@@ -92,12 +93,18 @@ def _earns(
     text: str, earned: Sequence[Earnings] | Sequence[ExactEarnings], one: str, relation: str, other: str
 ) -> Claim:  # fmt: skip
     """That one strategy earns more than another, or no more, in the mean over all others, in each seed."""
-    every = [(each.of(one), each.of(other), each.more(one, other).error) for each in earned]
-    said = "; ".join(f"{one} {mine.text()}, {other} {theirs.text()}" for mine, theirs, _ in every)
-    if all(error is None for *_, error in every):
-        said = pairs_text([(mine.mean, theirs.mean) for mine, theirs, _ in every])
-    return Claim(text, SOURCE, [Comparison(mine.mean, relation, theirs.mean, error) for mine, theirs, error in every],
-                 unit=START, detail=said)  # fmt: skip
+    every = [(each.of(one), each.of(other), each.more(one, other)) for each in earned]
+    if len(every) == 1:
+        ((mine, theirs, _),) = every
+        said = f"{one} {mine.text()}, {other} {theirs.text()}"
+    else:
+        means = (f"{name} {np.mean([each[k].mean for each in every]):.2f}" for k, name in enumerate((one, other)))
+        more = [apart for *_, apart in every]
+        exact = all(each.error is None for each in more)
+        apart = figures_text([each.mean for each in more]) if exact else ", ".join(each.text() for each in more)
+        said = f"{', '.join(means)} on average; differences: {apart}"
+    return Claim(text, SOURCE, [Comparison(mine.mean, relation, theirs.mean, apart.error)
+                                for mine, theirs, apart in every], unit=START, detail=said)  # fmt: skip
 
 
 def compared(r: CourseResults) -> Iterator[Claim]:
@@ -117,25 +124,25 @@ def compared(r: CourseResults) -> Iterator[Claim]:
 
 
 def table(r: CourseResults) -> Sheet:
-    earned, rows = earnings(r, NAMES, CLAIMS), list[tuple[str, ...]]()
+    earned, rows = _earned(r), list[tuple[str, ...]]()
     for name in (*NAMES[:-1], large.CONDITIONAL, FINEST):
         spread, of_paper = r.spread(name), PAPER.get(name)
         seeds = "" if spread is None else ", ".join(f"{value:.2f}" for value in spread.values)
         rows.append((
             name,
-            "not measured" if earned is None or of_paper is None else earned.of(name).text(),
+            "; ".join(each.of(name).text() for each in earned) if earned and of_paper else "not measured",
             "" if of_paper is None else f"{of_paper[0]:.2f} ± {of_paper[1]:.2f}",
             _sampled(r, name) if spread is None else f"{spread.mean:.2f}", seeds,
             "" if of_paper is None else f"{of_paper[2]:.2f}",
         ))  # fmt: skip
     return Sheet(
         "Table 2, two players: milli-big-blinds per hand",
-        ("strategy", "earns", "paper", "exploitability", "by seed", "paper"), rows,
+        ("strategy", "earns, by seed", "paper", "exploitability", "by seed", "paper"), rows,
         "Exploitability: the mean of what best responses of both players win in the unabstracted game, exact unless it "
         "says otherwise; by seed where it is exact. Earnings: the mean of what it wins from each of the others, on "
         "drawn boards"
-        + (", not measured yet" if earned is None else f", seed 0, all pairs on the same boards, also those that are "
-           f"known exactly; intervals are 95% for {CLAIMS} comparisons together")
+        + (", all pairs of a seed on the same boards, also those that are known exactly; intervals are 95% for "
+           f"{CLAIMS} comparisons together" if earned else ", not measured yet")
         + ". The paper's finest strategy has 797 million infosets, and its S={i} has other parts.",
         table=2,
     )  # fmt: skip
@@ -210,17 +217,29 @@ def set_aside(r: CourseResults) -> Iterator[str]:
             continue
         error = again[0].error_of(CLAIMS) or 0.0
         unsure = f", by which it is undecided whether it wins from {one}" if abs(again[0].mean) <= error else ""
-        yield (f"An estimate is set aside. Trained without rounding of products to TF32 (ten binary digits), {other} "
-               f"won {then.text(CLAIMS)} from {one}; in a second session, with rounding, {later.text(CLAIMS)}; in a "
-               f"third, in which both were trained without it, {again[0].text(CLAIMS)}{unsure}. So rounding is the "
-               "likely cause; we do not know how it acts. All winnings of "
-               f"{other} in seed {seed} that have an interval are of the second session "
-               "(docs/plans/large_tables.md, 2026-11-19).")  # fmt: skip
+        elsewhere = [each.text(CLAIMS) for each in r.won(other, one) if each.seed != seed]
+        cause = (f"In the other seeds {one} was rounded and {other} was not, and it wins {' and '.join(elsewhere)}. So "
+                 f"rounding of {other} is not the cause; rounding of {one} may be, or the training in seed {seed}. "
+                 if elsewhere else "So rounding is the likely cause. ")  # fmt: skip
+        yield (f"An estimate is set aside. In seed {seed} {other} won {then.text(CLAIMS)} from {one} in a first "
+               f"session, and {later.text(CLAIMS)} in a second, in which products of matrices were rounded to TF32 "
+               "(ten binary digits). In a third both were trained without rounding, as in the first, and it won "
+               f"{again[0].text(CLAIMS)}{unsure}. {cause}All winnings of {other} in seed {seed} that have an interval "
+               "are of the second session (docs/plans/large_tables.md, 2026-11-19).")  # fmt: skip
+    yield from _rounded(r)
+
+
+def _rounded(r: CourseResults) -> Iterator[str]:
+    """What was rounded against the plan, and what came of it where that is known."""
+    rounded = [f"{of['name']} in seed {of['seed']} {of['exploitability']:.2f} instead of "
+               f"{r.points[of['name'], of['seed']][-1]['exploitability']:.2f}"
+               for of in r.others.get(POINTS_ASIDE, []) if (of["name"], of["seed"]) in r.points]  # fmt: skip
+    if rounded:
         yield (f"The plan allows rounding where NashConv in the abstract game shows what it does. For {DYNAMIC} and "
                f"{EACH} that is unknown: their players forget buckets from one part of the game to another. Still both "
-               f"were rounded in seed {seed} where winnings have an interval, and so were {DYNAMIC} in seeds 1 and 2 "
-               f"and {EACH} in seed 1, on sampled flops. What {EACH} wins from {BASE} is exact and was not rounded; "
-               "the rounded estimate agrees with it.")  # fmt: skip
+               "were rounded in seed 0 where winnings have an interval. In the other seeds they were not. When they "
+               f"were, in an earlier session, their exploitability on sampled flops was other: {', '.join(rounded)}. "
+               "These figures are set aside too.")  # fmt: skip
 
 
 def _of_other(pair: dict[str, Any]) -> Winnings:
@@ -243,7 +262,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     ends = [replace(sheet, title=f"{sheet.title}, trained to a gap of {large.FURTHER_GAP:g}")
             for sheet in (convergence(beyond, (*NAMES, large.CONDITIONAL)), winnings(beyond, "mbb/h"))]  # fmt: skip
     earned = _earned(r)
-    played = [crosstable_sheet(r, (*NAMES, large.CONDITIONAL), "mbb/h", CLAIMS)] if r.drawn else []
+    played = [crosstable_sheet(r, (*NAMES, large.CONDITIONAL)[:None if seed == r.first else -1], "mbb/h", CLAIMS, seed)
+              for seed in sorted({seed for *_, seed in r.drawn})]  # fmt: skip
     not_all = f" Not converged by the plan's rule: {', '.join(unsure)}." if unsure else ""
     return Page(
         about=f"{large.GAME} with percentile E[HS²] buckets and perfect recall, at most {large.LIMITS[0]:,} infosets "
@@ -273,8 +293,9 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             "used. Strategies trained to a gap of 0.1 take the error that they had at a gap of 1, until their exact "
             "figures are known.",
             f"A claim holds if it is true in at least {MOST:.0%} of its seeds, and fails if it is false in as many.",
-            "The plan judges claims about earnings by winnings from Base in three seeds too. Here they are judged by "
-            f"mean earnings in {len(earned)} of them." if earned else
+            "Claims about earnings are judged by the mean over the other four strategies of the paper, in each seed "
+            f"whose pairs are all measured: {', '.join(str(each.seed) for each in earned)}. What strategies win from "
+            "Base is judged apart, as claims of our own." if earned else
             "Claims about earnings, the mean over all opponents, are left out: not all pairs are measured yet.",
             *r.again(), *set_aside(r),
         ),
@@ -287,7 +308,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                              *(p for of in beyond.points.values() for p in of)],
                  "drawn": [without_draws(each) for each in r.drawn.values()],
                  "without TF32": [without_draws(each) for each in r.others.get(large.PRECISE + DRAWN, [])],
-                 "set aside": [without_draws(each) for each in r.others.get(ASIDE, [])],
+                 "set aside": [without_draws(each) for run in (ASIDE, POINTS_ASIDE) for each in r.others.get(run, [])],
                  "openings": list(r.openings.values()),
                  "paper": {name: list(row) for name, row in PAPER.items()}},
     )  # fmt: skip

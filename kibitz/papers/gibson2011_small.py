@@ -22,15 +22,8 @@ from kibitz.core.errors import ArtefactError
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers import gibson2011_why as why
 from kibitz.papers.claims import MOST, Claim
-from kibitz.papers.course_results import (
-    CourseResults,
-    ExactEarnings,
-    by_gap,
-    convergence,
-    curves,
-    exact_earnings,
-    keyed_points,
-)
+from kibitz.papers.course_results import CourseResults, by_gap, convergence, curves, keyed_points
+from kibitz.papers.earnings import ExactEarnings, exact_earnings
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_large_page import compared, earning_claims
 from kibitz.papers.gibson2011_strategies import ALL, BASE, DYNAMIC, EACH, FINEST, NAMES, sizes_of
@@ -165,7 +158,7 @@ def claims(r: CourseResults) -> Iterator[Claim]:
 
 def _earned(r: CourseResults) -> list[ExactEarnings]:
     """Of each seed whose pairs are all known."""
-    return [each for each in (exact_earnings(r, NAMES, seed) for seed in SEEDS) if each is not None]
+    return [each for each in (exact_earnings(r.pairs, NAMES, seed) for seed in SEEDS) if each is not None]
 
 
 def earned_sheet(r: CourseResults) -> Sheet:
@@ -188,7 +181,7 @@ def table(r: CourseResults, cards: int) -> Sheet:
         spread, seeds = r.spread(name), r.seeds(name)
         if spread is None:
             continue
-        won = [each["mean"] for (one, _, _), each in sorted(r.pairs.items()) if one == name]
+        won = [each["mean"] for (one, other, _), each in sorted(r.pairs.items()) if (one, other) == (name, BASE)]
         last = r.points[name, seeds[0]][-1]
         rows.append((name, str(last["buckets"]), f"{last['largest']:,}", f"{spread.mean:.2f}",
                      ", ".join(f"{value:.2f}" for value in spread.values),

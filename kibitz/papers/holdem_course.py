@@ -346,7 +346,8 @@ class HoldemCourse:
 
 POINT, TRAIN, WHOLE = "points", "training", "all boards"  # names of runs
 OPENINGS, PAIR, DRAWN = "gains by opening", "exact pairs", "pairs on drawn boards"
-ASIDE = f"{DRAWN}, set aside"  # an estimate that another contradicts; pages say so and do not judge by it
+# What another result contradicts, or the plan does not allow; pages say so and do not judge by it.
+ASIDE, POINTS_ASIDE = f"{DRAWN}, set aside", f"{POINT}, set aside"
 Recipes = Callable[[str, CourseSetting], CourseRecipe]
 _recipes: dict[str, Recipes] = {}
 _courses: dict[tuple[str, int, CourseSetting], HoldemCourse] = {}

@@ -228,7 +228,8 @@ def _ratio(r: CourseResults) -> str:
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     names = known(r)
-    matrix = [[None if (cell := r.won_first(one, other)) is None else cell.mean for other in names] for one in names]
+    cells = [[r.won_in(r.first, one, other) for other in names] for one in names]
+    matrix = [[None if cell is None else cell.mean for cell in row] for row in cells]
     pairs = sum(cell is not None for row in matrix for cell in row) // 2
     missing = [f"{one} against {other}" for _, one, other in matches() if not r.won(one, other)]
     heat = Heat("holdem", "Limit hold'em: winnings of the row against the column, mb/h", tuple(names), matrix, "mb/h")

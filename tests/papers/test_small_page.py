@@ -65,6 +65,8 @@ def test_the_page_judges_every_claim():
     assert verdicts[f"{DYNAMIC} earns more than {BASE}"] == "holds"
     assert verdicts[f"{ALL} earns more than {EACH}"] == "fails" == verdicts[f"{ALL} earns more than {BASE}"]
     assert verdicts[f"the finest strategy beats {EACH}"] == "holds"
+    row = next(row for row in small.page(plan, r, ()).sheets[0].rows if row[0] == DYNAMIC)
+    assert row[-2:] == ("+3.00", ", ".join(["+3.00"] * 6))  # from Base alone
     (played,) = [sheet for sheet in small.page(plan, r, ()).sheets if sheet.title.startswith("Winnings")]
     of_others = [HEIGHT[other] - HEIGHT[DYNAMIC] for other in NAMES if other != DYNAMIC]
     assert played.rows[1][:3] == (DYNAMIC, f"{310 - HEIGHT[DYNAMIC]:+.2f}", "")

@@ -33,8 +33,8 @@ extern "C" __global__ void sums(const {kind}* in, const long long* first, {kind}
 
 def may_round(measured: bool) -> bool:
     """Whether a GPU may round what it multiplies to TF32: as ROUNDING says, or else where the result is measured.
-    NashConv in double precision shows what rounding does. Where it is unknown, nothing shows that: a strategy of which
-    it is unknown won more after rounding, by far more than the interval (docs/stitching_large.md)."""
+    NashConv in double precision shows what rounding does. Where it is unknown, nothing shows that: S={i} of limit
+    hold'em had another exploitability after rounding, by more than seeds differ (docs/stitching_large.md)."""
     said = os.environ.get(ROUNDING)
     if said not in (None, "0", "1"):
         raise SolverError(f"{ROUNDING}={said!r}: 0 (no rounding to TF32), 1 (rounding everywhere), or leave it out")
