@@ -32,7 +32,6 @@ from kibitz.papers.holdem_course import (
     WHOLE,
     CourseRecipe,
     CourseSetting,
-    estimates_of,
     openings,
     pair,
     pairs_as_trained,
@@ -245,11 +244,10 @@ def stages(setting: CourseSetting) -> Iterator[Stage]:
         yield stage(f"two-pairs-{seed}", "all strategies: all pairs on drawn boards",
                     *pairs_as_trained({name: [last[name]] for name in playing}, seed, setting))  # fmt: skip
     precise = replace(setting, folder=f"{setting.folder}/precise")
-    ends = [(name, first, last[name], *arguments(precise)) for name in NAMES]
+    in_turn = pairs_as_trained({name: [last[name]] for name in (BASE, DYNAMIC, ALL, FINEST, EACH)}, first, precise)
     yield stage("two-precise", "all pairs of strategies that are trained with CUPY_TF32=0",
-                Run(PRECISE + TRAIN, train_without_tf32, ends, prepares=True),
-                replace(estimates_of(combinations(NAMES, 2), first, last, precise),
-                        name=PRECISE + DRAWN))  # fmt: skip
+                *(replace(run, name=PRECISE + run.name, work=train_without_tf32 if run.prepares else run.work)
+                  for run in in_turn))  # fmt: skip
     yield stage("why-equilibria", "many equilibria of Base",
                 Run(POINT, point, [(BASE, seed, last[BASE], *of) for seed in EQUILIBRIA]))  # fmt: skip
     for seed in SEEDS:

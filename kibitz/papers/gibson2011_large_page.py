@@ -19,6 +19,7 @@ from kibitz.papers.course_results import (
     crosstable_sheet,
     curves,
     figures_text,
+    last_looks,
     less_exploitable,
     results_among,
     results_of,
@@ -37,6 +38,7 @@ from kibitz.report.figures import Sheet
 
 CLAIMS = 13  # about this table, which are judged together
 LEAST_GAIN = 0.05  # mbb/h: a smaller row is no use to a reader
+ROUNDED = "rounded"  # pairs in the place of which others count
 NEAR = 10.0  # mbb/h: Base's exploitability is the paper's within this
 
 
@@ -48,7 +50,17 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
     r = results_of(Path(plan.results), large.PAPER)
     if not r.points and not r.exact:
         raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage two-all-0)")
-    return r
+    return _unrounded(r)
+
+
+def _unrounded(r: CourseResults) -> CourseResults:
+    """With the pairs of seed 0 that were trained without rounding, once all are known, in the place of the others."""
+    first, precise = large.SEEDS[0], r.others.get(large.PRECISE + DRAWN, [])
+    if earnings(precise, NAMES, CLAIMS, first) is None:
+        return r
+    rounded = [each for each in r.estimates if each["seed"] == first and {each["one"], each["other"]} <= set(NAMES)]
+    every = [*(each for each in r.estimates if each not in rounded), *precise]
+    return replace(r, estimates=every, drawn=last_looks(every), others={**r.others, ROUNDED: rounded})
 
 
 def further(r: CourseResults) -> CourseResults:
@@ -209,6 +221,14 @@ def set_aside(r: CourseResults) -> Iterator[str]:
         again = [_of_other(of) for of in r.others.get(large.PRECISE + DRAWN, [])
                  if (of["one"], of["other"], of["seed"]) == (one, other, seed)]  # fmt: skip
         then = _of_other(each)
+        rounded = [_of_other(of) for of in r.others.get(ROUNDED, [])
+                   if (of["one"], of["other"], of["seed"]) == (one, other, seed)]  # fmt: skip
+        if rounded:
+            yield (f"Estimates are set aside. Winnings of seed {seed} that have an interval are of strategies that "
+                   f"were trained without rounding of products of matrices to TF32: {other} wins {later.text(CLAIMS)} from "
+                   f"{one}. With rounding it won {rounded[-1].text(CLAIMS)}; in a first session, without it, "
+                   f"{then.text(CLAIMS)} (docs/plans/large_tables.md, 2026-11-19).")  # fmt: skip
+            continue
         if not again:
             yield (f"An estimate is set aside: in an earlier session {other} won {then.text(CLAIMS)} from {one} "
                    f"instead of {later.text(CLAIMS)}. We could not find out why. That strategy is gone, and it never "
@@ -237,8 +257,8 @@ def _rounded(r: CourseResults) -> Iterator[str]:
     if rounded:
         yield (f"The plan allows rounding where NashConv in the abstract game shows what it does. For {DYNAMIC} and "
                f"{EACH} that is unknown: their players forget buckets from one part of the game to another. Still both "
-               "were rounded in seed 0 where winnings have an interval. In the other seeds they were not. When they "
-               f"were, in an earlier session, their exploitability on sampled flops was other: {', '.join(rounded)}. "
+               "were rounded in seed 0 when their winnings were first measured. In the other seeds they are not. In an "
+               f"earlier session they were, and had another exploitability on sampled flops: {', '.join(rounded)}. "
                "These figures are set aside too.")  # fmt: skip
 
 

@@ -27,6 +27,7 @@ import numpy as np
 from kibitz.core import store
 from kibitz.core.errors import SpecError
 from kibitz.core.gpu import cupy_module
+from kibitz.core.jit import cache_home
 from kibitz.core.resources import cores
 from kibitz.forms.profile import Profile
 from kibitz.papers.holdem import arguments, form_within, unit_of
@@ -243,7 +244,8 @@ class HoldemCourse:
         """Products of matrices fill a GPU: two processes at once would only hinder each other."""
         if self.setting.device != "gpu" or self.samples:
             return contextlib.nullcontext()
-        return store.locked(Path(self.setting.folder) / "gpu.lock")
+        cache_home().mkdir(parents=True, exist_ok=True)
+        return store.locked(cache_home() / "gpu.lock")
 
     @contextlib.contextmanager
     def _alone(self, steps: int) -> Iterator[None]:

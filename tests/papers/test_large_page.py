@@ -217,6 +217,16 @@ def test_an_estimate_that_another_contradicts_is_told_and_not_judged_by(tmp_path
     assert f"won -9.00 ± {error:.2f} from {BASE} in a first session, and 5.00 ± " in told
     assert f"it won -8.50 ± {error:.2f}. In the other seeds {BASE} was rounded" in told  # there they are exact
     assert "and it wins 5.000 and 5.000. So rounding of Dynamic is not the cause" in told
+    drawn = [each for each in every if each["run"] == courses.DRAWN]
+    later = [{**each, "run": large.PRECISE + each["run"], "answer": {**each["answer"], "mean": -4.0, "by_draw": (
+        0.8 * np.array(each["answer"]["by_draw"])).tolist()}} for each in drawn]  # fmt: skip
+    for some, mean in ((later[:9], -5.0), (later, -4.0)):  # all pairs count once all are known
+        (tmp_path / "some.json").write_text(json.dumps([*every, aside, *some]))
+        r = page.gather(plan, {})
+        assert {each["mean"] for each in r.drawn.values()} == {mean} and len(r.drawn) == 10
+        assert page._earned(r)[0].of(FINEST).mean == pytest.approx(-mean)
+    (told,) = page.set_aside(r)
+    assert f"{DYNAMIC} wins 4.00 ± " in told and "With rounding it won 5.00 ± " in told
     few = [each for each in every if each["run"] != courses.PAIR]
     (tmp_path / "some.json").write_text(json.dumps([*few, aside, precise]))
     assert f"it won -8.50 ± {error:.2f}. So rounding is the likely" in next(page.set_aside(page.gather(plan, {})))
