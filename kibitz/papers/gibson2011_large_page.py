@@ -225,8 +225,8 @@ def set_aside(r: CourseResults) -> Iterator[str]:
                    if (of["one"], of["other"], of["seed"]) == (one, other, seed)]  # fmt: skip
         if rounded:
             yield (f"Estimates are set aside. Winnings of seed {seed} that have an interval are of strategies that "
-                   f"were trained without rounding of products of matrices to TF32: {other} wins {later.text(CLAIMS)} from "
-                   f"{one}. With rounding it won {rounded[-1].text(CLAIMS)}; in a first session, without it, "
+                   f"were trained without rounding of products of matrices to TF32: {other} wins {later.text(CLAIMS)} "
+                   f"from {one}. With rounding it won {rounded[-1].text(CLAIMS)}; in a first session, without it, "
                    f"{then.text(CLAIMS)} (docs/plans/large_tables.md, 2026-11-19).")  # fmt: skip
             continue
         if not again:
