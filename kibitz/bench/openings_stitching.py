@@ -25,7 +25,8 @@ STITCHED = (
     "raises, in *cr* it calls and the other raises. While an expert is solved, *S=N* freezes both players to Base "
     "outside of the part, and *S={i}* only the player whom the expert plays for; *Dynamic* solves an expert and the "
     "rest of the game together. *Finest* is one strategy for the whole game with as many buckets as fit. "
-    "*Conditional*: the gap of an expert is counted per hand that enters its part. The "
+    "A strategy *earns* the mean of what it wins from the other four of the paper. *Conditional*: the gap of an expert "
+    "is counted per hand that enters its part. The "
     "*gap* is NashConv in the abstract game, the sum of what both players could gain. *Exploitability* is the mean of "
     "what best responses win against the strategy in the unabstracted game. Seat 1 acts first before the flop. "
     "Figures of hold'em are in thousandths of a big blind per hand (mbb/h). More is in the [glossary](glossary.md)."
@@ -126,15 +127,15 @@ STITCHING: dict[str, Opening] = {
         "Strategy stitching in two-player limit hold'em, over all boards",
         (10, 3, 8),
         "Table 2 of Gibson & Szafron (2011) is recomputed for two players, with every strategy solved over all boards: "
-        "as in the paper, Dynamic and S=N earn more than Base, and the finest strategy beats all others. Against the "
-        "paper, S=N is not the least exploitable of its size: it has the highest figure, and most of its excess over "
-        "Base is gone when its cr-expert is trained longer.",
+        "as in the paper, Dynamic and S=N earn more than Base, and the finest strategy beats all others. Contrary to "
+        "the paper, S=N is not the least exploitable of its size: it has the highest figure, and most of its excess "
+        "over Base is gone if the gap of an expert is counted per hand that enters its part.",
         "limit hold'em, all boards",
         (
             Reason(r"^(Dynamic|Static\.S=N) earns more than", HOLDS,
                    "Likely: experts have finer buckets than Base in the part that is played.",
-                   "Three seeds; on drawn boards; the mean over the other four strategies of the paper. In seed 0 "
-                   "other trainings of Base and Dynamic gave Dynamic less: see the limits below.",
+                   "Three seeds; on drawn boards; the mean over the other four strategies of the paper. What "
+                   "Dynamic wins from Base in seed 0 is in doubt: see below.",
                    "Dynamic and static S=N earn more than Base, and S=N more than S={i}"),
             Reason(r"^Static\.S=\{i\} earns no more", FAILS,
                    "Not explained; with 20 cards it fails too. The paper trained its experts on sampled deals, with "
@@ -161,8 +162,8 @@ STITCHING: dict[str, Opening] = {
                    "Exact in seed 0; every 16th flop in seeds 1 and 2.",
                    "Static S=N, conditional, is less exploitable than Base"),
             Reason(r"^Static\.S=N is the least", FAILS,
-                   "Likely in part its cr-expert, as above. But S=N conditional, where that is trained longer, is not "
-                   "the least exploitable either.",
+                   "Likely in part its cr-expert, as above. S=N conditional, where that is trained longer, has a "
+                   "higher figure than S={i} in all seeds too, but within the margin.",
                    "Exact in seed 0; every 16th flop in seeds 1 and 2.",
                    "Static S=N is the least exploitable of those of one size"),
             Reason(r"^Static\.S=N, conditional, is the least", UNDECIDED,
@@ -175,8 +176,8 @@ STITCHING: dict[str, Opening] = {
                    "large.",
                    "The finest strategy is the least exploitable"),
             Reason(r"^trained to a gap of 0\.1, Static\.S=N is less", FAILS,
-                   "In the last doubling both rose, together by less than S=N is above Base. S=N is nearer to Base "
-                   "than at a gap of 1. Its cr-expert stopped after 20 iterations again.",
+                   "The difference is larger than the margin in both seeds. S=N is nearer to Base than at a gap of 1. "
+                   "Its cr-expert stopped after 20 iterations again.",
                    "Two seeds; every 16th flop. In seed 0 Base ended at its limit of 1,600 iterations, with a gap "
                    "of 0.14.",
                    "Static S=N is less exploitable than Base, both trained to a gap of 0.1"),
@@ -186,8 +187,8 @@ STITCHING: dict[str, Opening] = {
             Reason(r"^(Static\.S=(\{i\}|N)|Dynamic) wins from Base", HOLDS,
                    "Likely: experts have finer buckets than Base in the part that is played. Dynamic wins less, as "
                    "it has coarser buckets than Base in the rest of the game.",
-                   "Three seeds. In seed 0 other trainings of Base and Dynamic gave so little that the claim would be "
-                   "undecided there: see the limits below."),
+                   "Three seeds. In seed 0 it is in doubt for Dynamic: by other trainings the claim would be "
+                   "undecided there, see below."),
         ),
         "Exploitability rises in the later training, so a figure says little without its number of iterations. Base, "
         "Dynamic and S={i} have nearly the paper's figures, which may be chance: all three still rose where "
@@ -198,16 +199,15 @@ STITCHING: dict[str, Opening] = {
         "Strategy stitching in two-player limit hold'em with 20 cards",
         (15, 2, 3),
         "The five strategies of Table 2 of Gibson & Szafron (2011) are compared with a deck of 20 cards, where every "
-        "figure is exact: their exploitabilities have the paper's order, from Base over S={i} and S=N to the finest "
-        "strategy, but for Dynamic, which is about as exploitable as Base. In all six random initialisations static "
-        "experts, S=N as well as S={i}, are less exploitable than Base; earnings are ordered as in the paper too, but "
-        "for S={i}, which earns more than Base.",
+        "figure is exact: in all six random initialisations static experts, S=N as well as S={i}, are less exploitable "
+        "than Base, and the finest strategy is the least exploitable, as in the paper. Dynamic and S=N earn more than "
+        "Base, as in the paper, and so does S={i}, contrary to it.",
         "limit hold'em, 20 cards",
         (
             Reason(r"^Static\.S=(N|\{i\}) is less", HOLDS,
                    "Likely: experts have finer buckets than Base.",
-                   "Exact; six seeds; S=N is judged by three rules, see below. With 52 cards, trained to a gap of 1, "
-                   "S=N was more exploitable than Base.",
+                   "Exact; six seeds. By the two earlier rules for the end of training the claim about S=N is "
+                   "undecided, see below. With 52 cards it is undecided, and fails after further training.",
                    "Static S=N and static S={i} are less exploitable than Base"),
             Reason(r"^Dynamic is less", UNDECIDED,
                    "The difference is smaller than what both strategies still changed in the second half of their "
@@ -228,7 +228,8 @@ STITCHING: dict[str, Opening] = {
                    "Exact; four seeds. The mean over the other four strategies.",
                    "Dynamic and static S=N earn more than Base, and S=N more than S={i}"),
             Reason(r"^Static\.S=\{i\} earns no more", FAILS,
-                   "Not explained. Its experts have finer buckets than Base, and win from it.",
+                   "Its experts have finer buckets than Base, and win from it. We do not know why the paper found "
+                   "otherwise.",
                    "Exact; four seeds. The paper's S={i} has other parts.",
                    "Static S={i} earns no more than Base"),
             Reason(r"^(Dynamic|Static\.S=(N|\{i\})|by the paper's algorithm .*) wins from Base", HOLDS,

@@ -105,7 +105,7 @@ class CourseResults:
         if told:
             yield ("Strategies were trained anew in later sessions, from the same seeds. Pairs that were measured "
                    f"after several trainings: {'; '.join(told)}. Exact figures count, then those on most boards. "
-                   "Intervals do not include by how much two trainings differ.")  # fmt: skip
+                   "Intervals are 95% for each alone here, and do not include by how much two trainings differ.")
 
     @property
     def first(self) -> int:
@@ -313,7 +313,8 @@ def crosstable_note(r: CourseResults, unit: str, together: int, seed: int) -> st
                          for each in drawn if each["boards"] != most)  # fmt: skip
         how = (f"With ±: on {most:,} drawn boards{others}. These are every flop, with turns and rivers that are drawn "
                f"at random; all hands play all hands on each. The interval is 95% for {together} comparisons "
-               "together. Without: exactly, over all boards.")  # fmt: skip
+               "together. Without: exactly, over all boards. Earnings are of the drawn boards alone, so they are not "
+               "the means of such rows.")  # fmt: skip
     return f"{unit}, the mean over both seats, seed {seed}. {how} Empty: not measured."
 
 

@@ -19,6 +19,7 @@ from kibitz.papers.course_results import (
     crosstable_sheet,
     curves,
     figures_text,
+    iterations_text,
     last_looks,
     less_exploitable,
     results_among,
@@ -54,11 +55,13 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
 
 
 def _unrounded(r: CourseResults) -> CourseResults:
-    """With the pairs of seed 0 that were trained without rounding, once all are known, in the place of the others."""
+    """With the pairs of seed 0 that were trained without rounding, once all are known, in the place of those on as
+    many boards."""
     first, precise = large.SEEDS[0], r.others.get(large.PRECISE + DRAWN, [])
     if earnings(precise, NAMES, CLAIMS, first) is None:
         return r
-    rounded = [each for each in r.estimates if each["seed"] == first and {each["one"], each["other"]} <= set(NAMES)]
+    rounded = [each for each in r.estimates if {each["one"], each["other"]} <= set(NAMES)
+               and (each["seed"], each["boards"]) == (first, precise[0]["boards"])]  # fmt: skip
     every = [*(each for each in r.estimates if each not in rounded), *precise]
     return replace(r, estimates=every, drawn=last_looks(every), others={**r.others, ROUNDED: rounded})
 
@@ -142,7 +145,8 @@ def table(r: CourseResults) -> Sheet:
         seeds = "" if spread is None else ", ".join(f"{value:.2f}" for value in spread.values)
         rows.append((
             name,
-            "; ".join(each.of(name).text() for each in earned) if earned and of_paper else "not measured",
+            "; ".join(each.of(name).text() for each in earned) if earned and of_paper else
+            "not measured" if of_paper else "",
             "" if of_paper is None else f"{of_paper[0]:.2f} ± {of_paper[1]:.2f}",
             _sampled(r, name) if spread is None else f"{spread.mean:.2f}", seeds,
             "" if of_paper is None else f"{of_paper[2]:.2f}",
@@ -225,8 +229,9 @@ def set_aside(r: CourseResults) -> Iterator[str]:
                    if (of["one"], of["other"], of["seed"]) == (one, other, seed)]  # fmt: skip
         if rounded:
             yield (f"Estimates are set aside. Winnings of seed {seed} that have an interval are of strategies that "
-                   f"were trained without rounding of products of matrices to TF32: {other} wins {later.text(CLAIMS)} "
-                   f"from {one}. With rounding it won {rounded[-1].text(CLAIMS)}; in a first session, without it, "
+                   "were trained without rounding of products of matrices to TF32, but for those of "
+                   f"{large.CONDITIONAL}: {other} wins {later.text(CLAIMS)} from {one}. "
+                   f"With rounding it won {rounded[-1].text(CLAIMS)}; in a first session, without it, "
                    f"{then.text(CLAIMS)} (docs/plans/large_tables.md, 2026-11-19).")  # fmt: skip
             continue
         if not again:
@@ -236,16 +241,17 @@ def set_aside(r: CourseResults) -> Iterator[str]:
                    "(docs/plans/large_tables.md, 2026-11-19).")  # fmt: skip
             continue
         error = again[0].error_of(CLAIMS) or 0.0
-        unsure = f", by which it is undecided whether it wins from {one}" if abs(again[0].mean) <= error else ""
-        elsewhere = [each.text(CLAIMS) for each in r.won(other, one) if each.seed != seed]
+        unsure = " (by this it is undecided whether it wins)" if abs(again[0].mean) <= error else ""
+        elsewhere = [f"{each.text(CLAIMS)} in seed {each.seed}" for each in r.won(other, one) if each.seed != seed]
         cause = (f"In the other seeds {one} was rounded and {other} was not, and it wins {' and '.join(elsewhere)}. So "
-                 f"rounding of {other} is not the cause; rounding of {one} may be, or the training in seed {seed}. "
-                 if elsewhere else "So rounding is the likely cause. ")  # fmt: skip
-        yield (f"An estimate is set aside. In seed {seed} {other} won {then.text(CLAIMS)} from {one} in a first "
-               f"session, and {later.text(CLAIMS)} in a second, in which products of matrices were rounded to TF32 "
-               "(ten binary digits). In a third both were trained without rounding, as in the first, and it won "
-               f"{again[0].text(CLAIMS)}{unsure}. {cause}All winnings of {other} in seed {seed} that have an interval "
-               "are of the second session (docs/plans/large_tables.md, 2026-11-19).")  # fmt: skip
+                 f"rounding of {other} alone is not the cause. It may be rounding of {one}, or the training in seed "
+                 f"{seed}: we have not separated them."
+                 if elsewhere else "So rounding is the likely cause.")  # fmt: skip
+        yield (f"One pair is in doubt: what {other} wins from {one} in seed {seed}. Two trainings without rounding of "
+               f"products to TF32 (ten binary digits) gave {then.text(CLAIMS)} and {again[0].text(CLAIMS)}"
+               f"{unsure}; one in which both were rounded gave {later.text(CLAIMS)}. The last is in the tables, "
+               f"because all pairs by which earnings in seed {seed} are judged are of these strategies. {cause} "
+               "(docs/plans/large_tables.md, 2026-11-19.)")  # fmt: skip
     yield from _rounded(r)
 
 
@@ -255,11 +261,25 @@ def _rounded(r: CourseResults) -> Iterator[str]:
                f"{r.points[of['name'], of['seed']][-1]['exploitability']:.2f}"
                for of in r.others.get(POINTS_ASIDE, []) if (of["name"], of["seed"]) in r.points]  # fmt: skip
     if rounded:
+        still = ("" if ROUNDED in r.others else "Still they were rounded in seed 0 where winnings have an interval; "
+                 "its exact figures are of earlier trainings without rounding. ")  # fmt: skip
         yield (f"The plan allows rounding where NashConv in the abstract game shows what it does. For {DYNAMIC} and "
-               f"{EACH} that is unknown: their players forget buckets from one part of the game to another. Still both "
-               "were rounded in seed 0 when their winnings were first measured. In the other seeds they are not. In an "
-               f"earlier session they were, and had another exploitability on sampled flops: {', '.join(rounded)}. "
-               "These figures are set aside too.")  # fmt: skip
+               f"{EACH} that is unknown: their players forget buckets from one part of the game to another. {still}In "
+               "the other seeds they are not rounded now. In an earlier session they were, and had another "
+               f"exploitability on sampled flops: {', '.join(rounded)}. These figures are set aside.")  # fmt: skip
+
+
+def _trained_anew(r: CourseResults) -> Iterator[str]:
+    """Strategies that played pairs after other iterations than those whose exploitability is known."""
+    other: dict[tuple[str, int], str] = {}
+    for pair in r.drawn.values():
+        for name, done in zip((pair["one"], pair["other"]), pair.get("done") or (), strict=False):
+            points = r.points.get((name, pair["seed"]))
+            if points and points[-1]["done"] != done:
+                other[name, pair["seed"]] = f"{iterations_text(done)} of {name} in seed {pair['seed']}"
+    if other:
+        yield ("Strategies were trained anew for pairs. Where that ended after other iterations than in the table of "
+               f"convergence, they were: {', '.join(other[key] for key in sorted(other))}.")  # fmt: skip
 
 
 def _of_other(pair: dict[str, Any]) -> Winnings:
@@ -284,6 +304,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
     earned = _earned(r)
     played = [crosstable_sheet(r, (*NAMES, large.CONDITIONAL)[:None if seed == r.first else -1], "mbb/h", CLAIMS, seed)
               for seed in sorted({seed for *_, seed in r.drawn})]  # fmt: skip
+    spent = r.seconds + beyond.seconds + results_among(r.others, large.PRECISE).seconds
     not_all = f" Not converged by the plan's rule: {', '.join(unsure)}." if unsure else ""
     return Page(
         about=f"{large.GAME} with percentile E[HS²] buckets and perfect recall, at most {large.LIMITS[0]:,} infosets "
@@ -292,7 +313,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         f"boards: {_seeds(r)}. Exact figures are over all boards too; figures on sampled flops are over every 16th "
         "flop, with all turns and rivers. [Another page](stitching_why.md) looks for the causes of what is found here. "
         f"On {' and '.join(sorted({*r.made_on, *beyond.made_on})) or 'no machine'}, "
-        f"{(r.seconds + beyond.seconds) / 60:.0f} minutes in all, measurements included.{not_all}",
+        f"{spent / 60:.0f} minutes in all, measurements included, summed over stages that ran side by side.{not_all}",
         departs=(
             "The paper ran 720 million iterations of chance-sampled CFR for every computation, one deal per iteration.",
             "The paper does not say how the dynamic strategy divides its infosets between the base and the r-expert. "
@@ -317,7 +338,7 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
             f"whose pairs are all measured: {', '.join(str(each.seed) for each in earned)}. What strategies win from "
             "Base is judged apart, as claims of our own." if earned else
             "Claims about earnings, the mean over all opponents, are left out: not all pairs are measured yet.",
-            *r.again(), *set_aside(r),
+            *r.again(), *_trained_anew(r), *set_aside(r),
         ),
         sheets=tuple(sheet for sheet in (table(r), convergence(r, (*NAMES, large.CONDITIONAL, large.SAMPLED)),
                                          winnings(r, "mbb/h"), *played, *ends, sizes(r), openings(r)) if sheet.rows),

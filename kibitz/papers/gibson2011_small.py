@@ -158,7 +158,8 @@ def claims(r: CourseResults) -> Iterator[Claim]:
 
 def _earned(r: CourseResults) -> list[ExactEarnings]:
     """Of each seed whose pairs are all known."""
-    return [each for each in (exact_earnings(r.pairs, NAMES, seed) for seed in SEEDS) if each is not None]
+    seeds = sorted({seed for *_, seed in r.pairs})
+    return [each for each in (exact_earnings(r.pairs, NAMES, seed) for seed in seeds) if each is not None]
 
 
 def earned_sheet(r: CourseResults) -> Sheet:
@@ -209,7 +210,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
               why.algorithms(r), convergence(r, (*NAMES, large.CONDITIONAL, *BY_PAPER)))  # fmt: skip
     return Page(
         starts=len(r.seeds(BASE)),
-        about=f"{setting.game}, at most {setting.limits[0]:,} infosets for each computation, as fixed in "
+        about=f"{setting.game}, at most {setting.limits[0]:,} infosets for each computation "
+        f"({setting.limits[1]:,} for the finest strategy), as fixed in "
         f"docs/plans/large_tables.md. Base has the buckets {sizes.base}. Every computation starts from a random "
         f"strategy that is drawn from its seed, and is solved by dcfr+ over all boards. {_sampled(r)}All figures are "
         "exact; [the large table](stitching_large.md) has the deck of 52 cards, where an exact figure takes minutes of "
@@ -223,8 +225,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                  f"A claim holds if it is true in at least {MOST:.0%} of its seeds, and fails if it is false in as "
                  "many.",
                  f"Training over all boards ends at a gap of {GAP:g} mbb/h, which is NashConv in the abstract game, or "
-                 f"after {large.SMALL_LOOKS[-1]:,} iterations, whatever comes first. {DYNAMIC} has no gap in an "
-                 "abstract game, so only iterations end its training.", *_plans(earlier),
+                 f"after {large.SMALL_LOOKS[-1]:,} iterations, whatever comes first. The gap of {DYNAMIC} and "
+                 f"{EACH} is unknown, so only iterations end their training.", *_plans(earlier),
                  *([finer] if any(name in large.FINER for name, _ in r.points) else [])),
         limits="Limits", sheets=tuple(sheet for sheet in sheets if sheet.rows),
         pictures=tuple(each for each in (course, picture) if each.panels),

@@ -257,7 +257,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
         f"{'All others' if recall else 'All strategies'} were solved by public chance sampling: one board per "
         f"iteration, all hands of both players. {exact}Exploitability is measured on every 16th flop. "
         "A millibet (mb) is a thousandth of the small bet, which equals the big blind. "
-        f"On {' and '.join(r.made_on)}, {r.seconds / 60:.0f} minutes in all, measurements included.",
+        f"On {' and '.join(r.made_on)}, {r.seconds / 60:.0f} minutes in all, measurements included, summed over stages "
+        "that ran side by side.",
         departs=(
             "Our copy of the paper lacks the figures of its table; each sentence about them is a claim here. The paper "
             "says of 14 that \"it was ultimately superseded by the smaller 20x7\"; we test whether 20x7 beats 14.",

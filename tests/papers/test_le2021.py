@@ -74,7 +74,7 @@ def test_counts(results):
     assert found["3/3/3"]["null"][False] == (472_554, 893_784) and found["3/3/3"][BASELINE][False] == (131_763, 245_195)
     sheets = list(le2021.count_sheets(found))
     assert [sheet.table for sheet in sheets] == ["3.1", "3.2"]
-    assert all("10 of 10 of the thesis' counts are met exactly" in sheet.note for sheet in sheets)
+    assert all("10 of 10 of the thesis' counts are reproduced exactly" in sheet.note for sheet in sheets)
 
 
 @pytest.mark.slow  # the results take a minute, most of it to lay out 3/3/3
