@@ -207,7 +207,7 @@ STITCHING: dict[str, Opening] = {
             Reason(r"^Static\.S=(N|\{i\}) is less", HOLDS,
                    "Likely: experts have finer buckets than Base.",
                    "Exact; six seeds. By the two earlier rules for the end of training the claim about S=N is "
-                   "undecided, see below. With 52 cards it is undecided, and fails after further training.",
+                   "undecided, see below. With 52 cards that claim is undecided, and fails after further training.",
                    "Static S=N and static S={i} are less exploitable than Base"),
             Reason(r"^Dynamic is less", UNDECIDED,
                    "The difference is smaller than what both strategies still changed in the second half of their "
@@ -254,8 +254,8 @@ STITCHING: dict[str, Opening] = {
         ),
         "The rule for when training ends was changed twice. By the last rule the claim about S=N holds. By both "
         "earlier rules S=N was also below Base in all six seeds, but in three of them the difference was within the "
-        "margin, so the claim was undecided. The second picture shows what such claims depend on: by nearly every "
-        "algorithm, a smaller gap in the abstract game comes with a higher exploitability in the unabstracted one. In "
+        "margin, so the claim was undecided. The second picture shows what such claims depend on: by most "
+        "algorithms, a smaller gap in the abstract game comes with a higher exploitability in the unabstracted one. In "
         "the table of convergence, the seconds of Base.pcs uniform include a pause of the machine.",
         STITCHED,
     ),
