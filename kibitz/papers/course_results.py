@@ -255,6 +255,22 @@ def less_exploitable(text: str, source: str, r: CourseResults, name: str, others
     return Claim(text, source, cases, unit=START, detail=pairs_text(pairs, where)) if cases else None
 
 
+def margins_sheet(claims: Iterable[Claim]) -> Sheet:
+    """By how much strategies differ in each seed, and what that is compared with; of several rules by the first."""
+    rows = []
+    for claim in claims:
+        every = claim.cases or next(iter(claim.variants.values()), ())
+        cases = [case for case in every if isinstance(case, Comparison) and case.relation == "<" and case.error]
+        if "exploitable" in claim.text and cases:
+            rows.append((claim.text, "; ".join(f"{case.left - case.right:+.2f}" for case in cases),
+                         "; ".join(f"{case.error:.2f}" for case in cases)))  # fmt: skip
+    return Sheet("Differences of exploitability and their margins", ("claim", "difference by seed", "margin by seed"),
+                 rows, "The first strategy less the other, or less the lowest of the others. A difference below 0 by "
+                 "more than the margin makes the claim true in that seed, one above 0 by more makes it false, and any "
+                 "other is undecided. Margins: what both strategies changed in the last doubling of their training, "
+                 "and the sampling error on sampled flops.")  # fmt: skip
+
+
 def pairs_text(pairs: Sequence[tuple[float, float]], where: Sequence[str] = (), digits: int = 2) -> str:
     """Each pair of figures; of more than FEW the means, and how far apart they are."""
     if len(pairs) <= FEW:

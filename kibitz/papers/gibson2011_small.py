@@ -22,7 +22,7 @@ from kibitz.core.errors import ArtefactError
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers import gibson2011_why as why
 from kibitz.papers.claims import MOST, Claim
-from kibitz.papers.course_results import CourseResults, by_gap, convergence, curves, keyed_points
+from kibitz.papers.course_results import CourseResults, by_gap, convergence, curves, keyed_points, margins_sheet
 from kibitz.papers.earnings import ExactEarnings, exact_earnings
 from kibitz.papers.experiment import Experiment, Page, PaperPlan
 from kibitz.papers.gibson2011_large_page import compared, earning_claims
@@ -206,8 +206,9 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                     (("", (*NAMES, large.CONDITIONAL)),), palette=large.COLOURED)  # fmt: skip
     picture = by_gap(r, "algorithms", f"Limit hold'em with {cards} cards: exploitability of Base against its abstract "
                      "gap", large.WAYS)  # fmt: skip
-    sheets = (table(r, cards), earned_sheet(r), why.explained(r, len(SEEDS)), why.of_experts(r), why.equilibria(r),
-              why.algorithms(r), convergence(r, (*NAMES, large.CONDITIONAL, *BY_PAPER)))  # fmt: skip
+    sheets = (table(r, cards), earned_sheet(r), margins_sheet(claims), why.explained(r, len(SEEDS)),
+              why.of_experts(r), why.equilibria(r), why.algorithms(r),
+              convergence(r, (*NAMES, large.CONDITIONAL, *BY_PAPER)))  # fmt: skip
     return Page(
         starts=len(r.seeds(BASE)),
         about=f"{setting.game}, at most {setting.limits[0]:,} infosets for each computation "

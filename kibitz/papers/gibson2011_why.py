@@ -167,7 +167,7 @@ def of_experts(r: CourseResults) -> Sheet:
                 done = iterations_text(r.points[name, seed][-1]["done"])
                 rows.append((f"{name}, seed {seed}", f"{figure:.2f}", f"{figure - base[seed]:+.2f}",
                              *(f"{each:+.2f}" for each in mine - theirs), done))  # fmt: skip
-    head = ("strategy", "exploitability", "less that of Base", "a best response in seat 0 wins more by", "in seat 1",
+    head = ("strategy", "exploitability", "minus that of Base", "a best response in seat 0 wins more by", "in seat 1",
             "iterations")  # fmt: skip
     return Sheet("Experts", head, rows,
                  "Differences from Base of the same seed: the first is the mean of the two others. Iterations: of each "

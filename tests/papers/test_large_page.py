@@ -110,6 +110,8 @@ def test_what_still_changes_decides_nothing(tmp_path):
     assert found[f"{ALL} is less exploitable than {BASE}"] == "holds"  # 21 apart
     assert found[f"{DYNAMIC} earns more than {BASE}"] == "undecided"
     report = page.EXPERIMENT.recompute(plan)
+    (margins,) = [sheet.rows for sheet in report.sheets if "margins" in sheet.title]
+    assert margins[0] == (f"{DYNAMIC} is less exploitable than {BASE}", "-3.00; -3.00; -3.00", "12.00; 12.00; 12.00")
     assert f"{DYNAMIC} (seed 0)" in report.about and f"{BASE} (seed 0)" not in report.about
 
 
