@@ -7,6 +7,7 @@ resumed, and a plan with more hours resumes one with fewer. Figures are in thous
 from __future__ import annotations
 
 import math
+import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -222,6 +223,8 @@ def joined(name: str, *setting_fields: Any) -> dict[str, Any]:
         parts[of.name].update(dict.fromkeys(of.keeps, expert))
     whole = stitched(base, parts)
     whole.save(setting.path(f"{FILES[name]}-played"), lambda meta: True)
+    if not setting.keeps:  # a disk does not hold those of several seeds
+        shutil.rmtree(Path(setting.folder) / FILES[name])
     return {"name": name, "infosets": whole.capacity, "columns": layout_of(whole).columns, "buckets": whole.abstraction}
 
 

@@ -190,7 +190,7 @@ def course(r: ThreePlayerResults) -> Sheet:
     )  # fmt: skip
 
 
-def bounds(r: ThreePlayerResults) -> Sheet:
+def bounds(r: ThreePlayerResults, training: str = "a tenth of Base's training") -> Sheet:
     return Sheet(
         "Lower bounds on exploitability",
         ("strategy", "a trained responder wins from two copies", "local best response wins",
@@ -198,7 +198,7 @@ def bounds(r: ThreePlayerResults) -> Sheet:
          "its buckets"),
         [(each["name"], f"{each['mean']:.1f} ± {each['error']:.1f}", f"{each['local']:.0f} ± {each['local_error']:.0f}",
           f"{each['iterations']:,}", each["buckets"]) for each in r.bounds],
-        "The responder is trained against two frozen copies for a tenth of Base's training. Local best response "
+        f"The responder is trained against two frozen copies for {training}. Local best response "
         "knows their strategy and looks one action ahead. An exact best response wins at least as much.",
     )  # fmt: skip
 
