@@ -128,14 +128,14 @@ def reproduce(
     if results is not None and (seeds is not None or seed or jobs is not None):
         raise SpecError("--results has the seeds that were run: leave --seeds, --seed and --jobs out")
     three = players == 3
-    if three and (name, table) != ("gibson2011", "2"):
-        raise SpecError("--players 3 is for gibson2011 --table 2; table 1 has both")
-    if (hours is not None or max_infosets is not None) and not three:
+    if three and (name, table) not in (("gibson2011", "2"), ("gibson2011", "small")):
+        raise SpecError("--players 3 is for gibson2011 --table 2 or small; table 1 has both")
+    if (hours is not None or max_infosets is not None) and not (three and table == "2"):
         raise SpecError("--hours and --max-infosets are for gibson2011 --table 2 --players 3")
     if three and (iterations is not None or exact):
-        raise SpecError("--iterations and --exact are not for three players: that is trained for --hours, and matched")
+        raise SpecError("--iterations and --exact are not for three players: those are trained on samples, and matched")
     names = list(STITCHING) if name == "all" else [name]
-    chosen = "2 for three" if three else table
+    chosen = f"{table} for three" if three else table
     if results is not None and part not in STAGED_PARTS:
         chosen = f"{chosen} by stages"
     experiments = {each: table_alone(each, chosen if len(names) == 1 else None) for each in names}

@@ -271,5 +271,6 @@ EXPERIMENT = Experiment(
     alone={"2": "gibson2011_holdem", "2 for three": "gibson2011_three_page", "2 by stages": "gibson2011_large_page",
            "2 for three by stages": "gibson2011_three_large", "why by stages": "gibson2011_why",
            "champions by stages": "champions", "small": "gibson2011_small",
-           "small by stages": "gibson2011_small"},
+           "small by stages": "gibson2011_small", "small for three": "gibson2011_three_small",
+           "small for three by stages": "gibson2011_three_small"},
 )  # fmt: skip

@@ -27,6 +27,7 @@ from kibitz.papers import (
     gibson2011_large,
     gibson2011_small,
     gibson2011_three_large,
+    gibson2011_three_small,
     holdem_course,
     waugh2009_large,
     waugh2009_small,
@@ -40,7 +41,7 @@ def all_stages(quick: bool, work: str, device: str) -> dict[str, Stage]:
     """By name, in the order of the plan."""
     every = [*gibson2011_large.stages(gibson2011_large.setting_of(quick, work, device)), *gibson2011_avoided.stages(),
              *gibson2011_small.stages(quick, work, device),
-             *gibson2011_three_large.stages(quick, work, device),
+             *gibson2011_three_large.stages(quick, work, device), *gibson2011_three_small.stages(quick),
              *waugh2009_large.stages(waugh2009_large.setting_of(quick, work, device)),
              *waugh2009_small.stages(quick, work, device),
              *champions.stages(champions.setting_of(quick, work, device)), *champions_phases.stages(quick),

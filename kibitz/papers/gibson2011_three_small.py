@@ -1,0 +1,295 @@
+"""[Gibson & Szafron 2011, Table 2] for three players, with a deck of 24 cards: what do earnings depend on?
+
+    kibitz reproduce gibson2011 --table small --players 3
+    kibitz reproduce gibson2011 --table small --players 3 --results docs/large    # of what stages have measured
+
+The large table has another order of strategies than the paper. Here each strategy is trained for longer and longer, on
+CPUs, beside two that differ from one of the paper's in one thing each. As fixed in docs/plans/large_tables.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, combinations
+from operator import mul
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from kibitz.core.errors import ArtefactError
+from kibitz.core.resources import cores
+from kibitz.papers import gibson2011_three as training
+from kibitz.papers.claims import OURS, START, Claim, Comparison, measured
+from kibitz.papers.course_results import over_seeds
+from kibitz.papers.experiment import Experiment, Page, PaperPlan
+from kibitz.papers.gibson2011_three import ALL, BASE, DYNAMIC, FORGETFUL, OLD, PREFIXES, ThreePlayerSetting
+from kibitz.papers.gibson2011_three_page import SOURCE, ThreePlayerResults, more
+from kibitz.papers.holdem import arguments
+from kibitz.papers.ledger import Stage, results_in
+from kibitz.papers.runs import Answers, Run
+from kibitz.poker.blueprints.placed_rows import placed_blueprint, stitched
+from kibitz.poker.blueprints.rows import PARTS, decisions_in, dynamic_buckets, hands_before
+from kibitz.poker.buckets.percentile import finest_after
+from kibitz.poker.rules.rows import RowPlan
+from kibitz.poker.stitching.row_experts import trained_expert
+from kibitz.report.figures import Curves, FigurePanel, Line, Sheet, Spread
+from kibitz.solvers.blueprint import Blueprint
+from kibitz.stitch import Expert, MaxInfosets, Solving, experts
+
+TITLE = "Strategy stitching in three-player limit hold'em with a deck of 24 cards"
+GAME, LIMIT, DEALS = "poker(file=holdem.limit.3p, ranks=6, raises=2)", 1_000_000, 500_000
+TINY, TINY_LIMIT, TINY_DEALS = "poker(file=holdem.limit.3p, ranks=4, raises=2)", 150_000, 200
+SEEDS = (0, 1, 2)
+ITERATIONS, TINY_ITERATIONS = (1 << 15, 1 << 17, 1 << 19, 1 << 21), (100, 400)
+EARLY = 1  # the look with which the last one is compared
+SAME, FORGETTING = f"{ALL}, Dynamic's buckets", f"{BASE}, forgetful"
+SEATED = (BASE, DYNAMIC, ALL, OLD)  # at tables of three
+OTHERS = (DYNAMIC, ALL, SAME, OLD, FORGETTING)  # against two copies of Base
+LOOKED = "three: small"
+CLAIMS = 10  # of this page, which are judged together
+
+
+def setting_of(quick: bool, seed: int = 0) -> ThreePlayerSetting:
+    game, limit, deals = (TINY, TINY_LIMIT, TINY_DEALS) if quick else (GAME, LIMIT, DEALS)
+    return ThreePlayerSetting(game, limit, limit, 0.0, deals, "", seed)
+
+
+def looks(quick: bool) -> tuple[int, ...]:
+    return TINY_ITERATIONS if quick else ITERATIONS
+
+
+# A step: all strategies of a seed after so many iterations of each computation
+
+
+def look(iterations: int, *fields: Any) -> dict[str, Any]:
+    """Train all strategies anew, and match them."""
+    setting = ThreePlayerSetting(*fields)
+    trained = {name: _whole(rows, iterations, setting) for name, rows in _plans(setting).items()}
+    facts = [{**training.facts(name, blueprint), "part": ""} for name, blueprint in trained.items()]
+    played = {name: blueprint.played() for name, blueprint in trained.items()}
+    for name, every in _experts(setting, played[BASE]).items():
+        parts = {}
+        for k, each in enumerate(every):
+            answer = trained_expert(played[BASE], each, Solving(iterations=iterations, seed=setting.seed + k))
+            facts.append({**training.facts(name, answer), "buckets": each.buckets, "part": each.name})
+            parts[each.name] = dict.fromkeys(each.keeps, answer.played())
+        played[name] = stitched(played[BASE], parts)
+    tables = [*combinations(SEATED, 3), *((name, BASE, BASE) for name in OTHERS),
+              *((name, DYNAMIC, DYNAMIC) for name in (ALL, SAME))]  # fmt: skip
+    return {"iterations": iterations, "seed": setting.seed, "trainings": facts,
+            "tables": [{"names": list(names), **_won([played[name] for name in names], k, setting)}
+                       for k, names in enumerate(tables)]}  # fmt: skip
+
+
+def _plans(setting: ThreePlayerSetting) -> dict[str, RowPlan]:
+    """Of strategies that are trained in one computation."""
+    machine, plans = setting.machine, {name: training.rows_of(name, setting) for name in (BASE, DYNAMIC, OLD)}
+    first, *each = finest_after(decisions_in(machine, ())[0], setting.limit, hands_before(machine))  # those of Base
+    later = accumulate(each, mul)  # buckets of a round in all, which forget those before
+    return plans | {FORGETTING: RowPlan((FORGETFUL.format(first, *later),))}
+
+
+def _whole(rows: RowPlan, iterations: int, setting: ThreePlayerSetting) -> Blueprint:
+    blueprint = placed_blueprint(setting.machine, rows, setting.seed)
+    blueprint.warm_up()
+    blueprint.train(iterations, None, cores())
+    return blueprint
+
+
+def _experts(setting: ThreePlayerSetting, base: Blueprint) -> dict[str, list[Expert]]:
+    """With S=N: as fine as fits, and as fine as those of Dynamic."""
+    inside = {ALL: MaxInfosets(setting.limit, setting.experts),
+              SAME: dynamic_buckets(setting.machine, PARTS, setting.limit)[1]}  # fmt: skip
+    return {name: experts(base.machine.rules, base, PREFIXES, "all", buckets) for name, buckets in inside.items()}
+
+
+def _won(players: Sequence[Blueprint], number: int, setting: ThreePlayerSetting) -> dict[str, Any]:
+    from kibitz.evaluate.match import match
+    from kibitz.play.agents import blueprint_agent
+
+    machine, unit = setting.machine, training.unit_of(setting.machine)
+    agents = {id(each): blueprint_agent(each, machine, str(k)) for k, each in enumerate(players)}
+    result = match(machine, *(agents[id(each)] for each in players), deals=setting.deals, seed=setting.seed + number)
+    return {"mean": [unit * score.mean for score in result.scores],
+            "error": [unit * (score.interval[1] - score.mean) for score in result.scores]}  # fmt: skip
+
+
+def _runs(quick: bool, seeds: Sequence[int]) -> list[Run]:
+    pieces = [(count, *arguments(setting_of(quick, seed))) for seed in seeds for count in looks(quick)]
+    return [Run(LOOKED, look, pieces)]
+
+
+def runs(plan: PaperPlan) -> list[Run]:
+    return [] if plan.results else _runs(plan.quick, plan.seeds)
+
+
+def stages(quick: bool) -> Iterator[Stage]:
+    """For cores."""
+    for seed in SEEDS:
+        yield Stage(f"three-small-{seed}", "three players with a deck of 24 cards: earnings along the training",
+                    tuple(_runs(quick, [seed])))  # fmt: skip
+
+
+# The page
+
+Results: TypeAlias = dict[tuple[int, int], ThreePlayerResults]  # by iterations and seed
+
+
+def gather(plan: PaperPlan, answers: Answers) -> Results:
+    if plan.results:
+        answers = results_in(Path(plan.results), lambda entry: entry["run"] == LOOKED)
+        if not answers.get(LOOKED):
+            raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage "
+                                "three-small-0)")  # fmt: skip
+    every = {(each["iterations"], each["seed"]): _results(each, plan.quick) for each in answers[LOOKED]}
+    most = max(seen for seen, _ in every)
+    whole = {seed for seen, seed in every if seen == most}
+    return {key: each for key, each in sorted(every.items()) if key[1] in whole}
+
+
+def _results(answer: Mapping[str, Any], quick: bool) -> ThreePlayerResults:
+    matches = {tuple(each["names"]): each for each in answer["tables"]}
+    tables = {names: each for names, each in matches.items() if len(set(names)) == 3}
+    copies = {names: each for names, each in matches.items() if len(set(names)) < 3}
+    return ThreePlayerResults(setting_of(quick, answer["seed"]), {}, answer["trainings"], tables, copies, [], [], [])
+
+
+def at(r: Results, index: int) -> list[ThreePlayerResults]:
+    """All seeds after one number of iterations."""
+    wanted = sorted({iterations for iterations, _ in r})[index]
+    return [each for (iterations, _), each in r.items() if iterations == wanted]
+
+
+def of_the_paper(r: ThreePlayerResults) -> Iterator[Claim]:
+    yield from (more(r, ALL, other, SOURCE) for other in (BASE, DYNAMIC))
+    for name, relation in ((ALL, ">"), (BASE, "<="), (DYNAMIC, "<=")):
+        words = "wins money" if relation == ">" else "does not win money"
+        yield measured(f"{name} {words}", SOURCE, r.earns(name), relation=relation)
+    yield more(r, BASE, OLD, SOURCE)
+
+
+def _compared(text: str, left: tuple[float, float], relation: str, right: tuple[float, float]) -> Claim:
+    (a, ea), (b, eb) = left, right
+    return Claim(text, OURS, [Comparison(a, relation, b, ea + eb)], unit=START,
+                 detail=f"{a:.2f} ± {ea:.2f} against {b:.2f} ± {eb:.2f}")  # fmt: skip
+
+
+def of_our_own(before: ThreePlayerResults, r: ThreePlayerResults, early: int) -> Iterator[Claim]:
+    """Possible causes. Earnings of two strategies at one table are not independent: intervals are added."""
+
+    def lead(of: ThreePlayerResults) -> tuple[float, float]:
+        (one, error), (other, other_error) = of.earns(DYNAMIC), of.earns(ALL)
+        return one - other, error + other_error
+
+    def won(name: str, share: float = 1.0) -> tuple[float, float]:
+        mean, error = r.alone(name, BASE)
+        return share * mean, share * error
+
+    yield _compared(f"training: {DYNAMIC} earns less more than {ALL} than after {early:,} iterations", lead(r), "<",
+                    lead(before))  # fmt: skip
+    yield _compared(f"fineness: with {DYNAMIC}'s buckets {ALL} wins more from {BASE}", won(SAME), ">",
+                    won(ALL))  # fmt: skip
+    yield _compared(f"dynamic training: {DYNAMIC} wins more from {BASE} than {ALL} with its buckets",
+                    won(DYNAMIC), ">", won(SAME))  # fmt: skip
+    yield _compared(f"buckets of the first rounds: the forgetful {BASE} wins less than half from {BASE} of what {OLD} "
+                    "wins", won(FORGETTING), "<", won(OLD, 0.5))  # fmt: skip
+
+
+def claims(r: Results) -> Iterator[Claim]:
+    counts = sorted({iterations for iterations, _ in r})
+    early, last = min(EARLY, len(counts) - 1), at(r, -1)
+    yield from over_seeds([list(of_the_paper(each)) for each in last], CLAIMS)
+    pairs = zip(at(r, early), last, strict=True)
+    yield from over_seeds([list(of_our_own(before, each, counts[early])) for before, each in pairs], CLAIMS)
+
+
+def earned(r: Results, name: str) -> Line:
+    """What a strategy earns at the tables along its training."""
+    return _line(r, name, lambda each: each.earns(name)[0])
+
+
+def _line(r: Results, name: str, figure: Callable[[ThreePlayerResults], float]) -> Line:
+    counts = sorted({iterations for iterations, _ in r})
+    spreads = [Spread(tuple(figure(each) for each in at(r, k))) for k in range(len(counts))]
+    return Line(name, tuple(map(float, counts)), tuple(each.mean for each in spreads),
+                tuple(each.sd for each in spreads))  # fmt: skip
+
+
+def from_base(r: Results, name: str) -> Line:
+    """What a strategy wins from two copies of Base along its training."""
+    return _line(r, name, lambda each: each.alone(name, BASE)[0])
+
+
+def table(r: Results) -> Sheet:
+    last = at(r, -1)
+    rows: list[tuple[str, ...]] = []
+    for name in (*SEATED, SAME, FORGETTING):
+        cells = []
+        for figures in ([each.earns(name) for each in last] if name in SEATED else [],
+                        [each.alone(name, BASE) for each in last] if name in OTHERS else [],
+                        [each.alone(name, DYNAMIC) for each in last] if name in (ALL, SAME) else []):  # fmt: skip
+            means = [mean for mean, _ in figures]
+            cells += [f"{Spread(tuple(means)).mean:.2f}", ", ".join(f"{mean:.2f}" for mean in means),
+                      f"± {max(error for _, error in figures):.2f}"] if figures else ["", "", ""]  # fmt: skip
+        rows.append((name, *cells))
+    kinds = "earns", "wins from two copies of Base", "wins from two copies of Dynamic"
+    return Sheet(
+        "Three players, 24 cards: milli-big-blinds per hand",
+        ("strategy", *(head for kind in kinds for head in (kind, "by seed", "95% interval of a seed"))), rows,
+        f"Earnings: the mean over the three tables of three among {', '.join(SEATED)} at which a strategy sits; every "
+        "deal in all six seatings. Intervals are of the cards, not of the training.",
+    )  # fmt: skip
+
+
+def along(r: Results) -> Sheet:
+    counts = sorted({iterations for iterations, _ in r})
+    lines = [("earns", earned(r, name)) for name in SEATED]
+    lines += [("from two copies of Base", from_base(r, name)) for name in OTHERS]
+    return Sheet("Along the training: means of all seeds", ("strategy", "figure", *(f"{n:,}" for n in counts)),
+                 [(line.name, kind, *(f"{mean:.2f}" for mean in line.mean)) for kind, line in lines],
+                 "By iterations of each computation.")  # fmt: skip
+
+
+def sizes(r: Results) -> Sheet:
+    rows = [(f"{each['name']}: {each['part']}" if each["part"] else each["name"], str(each["buckets"]),
+             f"{each['infosets']:,}", f"{each['iterations']:,}", f"{each['decisions'] / each['infosets']:.1f}",
+             f"{each['seconds']:.0f}") for each in at(r, -1)[0].experts]  # fmt: skip
+    return Sheet("Training", ("what", "buckets", "infosets", "iterations", "decisions for each infoset", "seconds"),
+                 rows, "Of the first seed, at the end.")  # fmt: skip
+
+
+def page(plan: PaperPlan, r: Results, claims: Sequence[Claim]) -> Page:
+    seeds, setting = len(at(r, -1)), setting_of(plan.quick)
+    counts = sorted({iterations for iterations, _ in r})
+    panels = (FigurePanel("earnings at tables of three", tuple(earned(r, name) for name in SEATED), (("even", 0.0),)),
+              FigurePanel("against two copies of Base", tuple(from_base(r, name) for name in OTHERS),
+                          (("even", 0.0),)))  # fmt: skip
+    return Page(
+        starts=seeds,
+        about=f"{setting.game}: a deck of 24 cards, at most two bets in a round. At most {setting.limit:,} infosets "
+        f"for each computation. All computations make the same number of iterations of external sampling: "
+        f"{', '.join(f'{n:,}' for n in counts)}, each time from the beginning; experts stand on the Base of the same "
+        f"number. {setting.deals:,} deals in all six seatings for each match. {seeds} random initialisations.",
+        departs=(
+            "A smaller deck and fewer bets, so that all strategies can be trained for long on CPUs. The paper's names "
+            "are for strategies with the same role.",
+            f"*{SAME}*: static experts with as many buckets as those of Dynamic; *{FORGETTING}*: as many buckets in "
+            "each round as Base, with imperfect recall. The paper has neither.",
+            f"Intervals in verdicts are 95% for all {CLAIMS} claims together.",
+        ),
+        sheets=(table(r), along(r), sizes(r)),
+        pictures=(Curves("earnings", "Three-player limit hold'em with 24 cards: winnings against training",
+                         "winnings, mbb/h", panels, palette=(*SEATED, SAME, FORGETTING),
+                         note="Means of all seeds, and one standard deviation to either side.",
+                         across="iterations of each computation"),),
+        figures={"unit": "milli-big-blinds per hand",
+                 "looks": [{"iterations": iterations, "seed": seed,
+                            "tables": [*each.tables.values(), *each.copies.values()]}
+                           for (iterations, seed), each in r.items()]},
+    )  # fmt: skip
+
+
+EXPERIMENT = Experiment(
+    "gibson2011", TITLE, PaperPlan(starts=len(SEEDS)), PaperPlan(starts=1, quick=True), runs, gather, claims, page,
+    tables=("small",), ignores=("until", "hours"), instead="the plan's own",
+    settings={"iterations of strategies of three players with a deck of 24 cards": ITERATIONS[-1]},
+)  # fmt: skip
