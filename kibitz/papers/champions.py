@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kibitz.core.errors import ArtefactError
+from kibitz.papers import champions_buckets as by_buckets
 from kibitz.papers import champions_phases as phases
 from kibitz.papers import gibson2011_large as large
 from kibitz.papers.claims import OURS, Claim
@@ -106,6 +107,7 @@ def claims(r: CourseResults) -> Iterator[Claim]:
     tested = [wins(f"{GS3} beats {name}", OURS, r, GS3, name, CLAIMS) for name in NAMES[1:-1]]
     tested.append(wins(f"{FINEST} beats {GS3}", OURS, r, FINEST, GS3, CLAIMS))
     yield from (claim for claim in tested if claim is not None)
+    yield from by_buckets.claims(r)
     yield from phases.claims(r)
 
 
@@ -149,7 +151,8 @@ def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:
                    if solved and not any(GS3 in key for of in (r.pairs, r.drawn) for key in of) else []),
                  *set_aside(r)),
         limits="Limits",
-        sheets=(table(r), convergence(replace(r, points=first), NAMES), *phases.sheets(r)), pictures=(),
+        sheets=(table(r), convergence(replace(r, points=first), NAMES), *by_buckets.sheets(r),
+                *phases.sheets(r)), pictures=(),
         figures={"unit": "thousandths of a small bet per hand",
                  "exact": [each for key, each in r.exact.items() if key[1] == 0],
                  "pairs": [without_draws(each) for of in (r.pairs, r.drawn) for key, each in of.items()

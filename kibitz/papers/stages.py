@@ -22,6 +22,7 @@ from kibitz.papers import (
     auto_stitching_holdem,
     auto_stitching_three,
     champions,
+    champions_buckets,
     champions_phases,
     gibson2011_avoided,
     gibson2011_large,
@@ -45,6 +46,7 @@ def all_stages(quick: bool, work: str, device: str) -> dict[str, Stage]:
              *waugh2009_large.stages(waugh2009_large.setting_of(quick, work, device)),
              *waugh2009_small.stages(quick, work, device),
              *champions.stages(champions.setting_of(quick, work, device)), *champions_phases.stages(quick),
+             *champions_buckets.stages(quick, work, device),
              *auto_stitching_holdem.stages(gibson2011_large.setting_of(quick, work, device)),
              *auto_stitching_three.stages(quick, work, device)]  # fmt: skip
     return {stage.name: stage for stage in every}
