@@ -422,26 +422,25 @@ STITCHING: dict[str, Opening] = {
         "Strategy stitching in three-player limit hold'em, on a GPU",
         (3, 5, 0),
         "Table 2 of Gibson & Szafron (2011) is recomputed for three players, with up to 162 million information sets "
-        "in a computation (more in one base), and 45 seconds of one GPU for each base or set of experts. Static "
-        "experts with S=N win money and earn more than Base and S={i}; but Dynamic and the strategy like ACPC-09 "
-        "earn more than S=N, and the one like ACPC-10, the paper's best, loses.",
+        "in a computation (more in one base), and 45 seconds of one GPU for each base or set of experts. In three of "
+        "three random initialisations static experts with S=N win money and earn more than Base and S={i}, as "
+        "published; but Dynamic and the strategy like ACPC-09 earn more than S=N, and the one like ACPC-10, the "
+        "paper's best, loses in the one run that it has.",
         "three-player limit hold'em, on a GPU",
         (
             Reason(r"^Static\.S=N (earns more than (Base|Static\.S=\{i\})|wins money)", HOLDS,
                    "Likely: S={i} has twelve experts that share the time, and they also have to learn how the other "
                    "players act in the whole game; S=N has four.",
-                   "One random initialisation.",
+                   "Three random initialisations; 45 seconds of training.",
                    "Static S=N wins money, and earns more than Base and S={i}"),
             Reason(r"^(Static\.S=N earns more than Dynamic|Base, Dynamic)", FAILS,
-                   "Not explained. Experts of S=N had far fewer decisions for each information set than Dynamic; but "
-                   "S=N wins from Base, which had most.",
-                   "One random initialisation; mbb/h.",
+                   "WHY-DYNAMIC",
+                   "Three random initialisations; mbb/h.",
                    "Static S=N earns more than Dynamic, and Dynamic does not win money"),
             Reason(r"ACPC", FAILS,
-                   "Not explained. The training is a small part of the paper's. But Base and the strategy like "
-                   "ACPC-09 had the same training at the same size, and the experts of the one like ACPC-10 had more "
-                   "decisions for each information set than those of S=N.",
-                   "One random initialisation; mbb/h. The strategies follow the paper's description.",
+                   "WHY-ACPC",
+                   "One random initialisation of the strategy like ACPC-10, three of the others; mbb/h. The "
+                   "strategies follow the paper's description.",
                    "The strategy like ACPC-10 earns most, the one like ACPC-09 less than Base"),
         ),
         "",

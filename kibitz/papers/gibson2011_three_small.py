@@ -10,10 +10,11 @@ CPUs, beside two that differ from one of the paper's in one thing each. As fixed
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, combinations
 from operator import mul
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from kibitz.core.errors import ArtefactError
 from kibitz.core.resources import cores
@@ -26,7 +27,7 @@ from kibitz.papers.gibson2011_three_page import SOURCE, ThreePlayerResults, more
 from kibitz.papers.holdem import arguments
 from kibitz.papers.ledger import Stage, results_in
 from kibitz.papers.runs import Answers, Run
-from kibitz.poker.blueprints.placed_rows import placed_blueprint, stitched
+from kibitz.poker.blueprints.placed_rows import layout_of, placed_blueprint, stitched
 from kibitz.poker.blueprints.rows import PARTS, decisions_in, dynamic_buckets, hands_before
 from kibitz.poker.buckets.percentile import finest_after
 from kibitz.poker.rules.rows import RowPlan
@@ -44,8 +45,8 @@ EARLY = 1  # the look with which the last one is compared
 SAME, FORGETTING = f"{ALL}, Dynamic's buckets", f"{BASE}, forgetful"
 SEATED = (BASE, DYNAMIC, ALL, OLD)  # at tables of three
 OTHERS = (DYNAMIC, ALL, SAME, OLD, FORGETTING)  # against two copies of Base
-LOOKED = "three: small"
-CLAIMS = 10  # of this page, which are judged together
+LOOKED, EQUAL = "three: small", "three: small, equal visits"
+CLAIMS = 11  # of this page, which are judged together
 
 
 def setting_of(quick: bool, seed: int = 0) -> ThreePlayerSetting:
@@ -62,22 +63,44 @@ def looks(quick: bool) -> tuple[int, ...]:
 
 def look(iterations: int, *fields: Any) -> dict[str, Any]:
     """Train all strategies anew, and match them."""
-    setting = ThreePlayerSetting(*fields)
-    trained = {name: _whole(rows, iterations, setting) for name, rows in _plans(setting).items()}
+    against = [*((name, BASE) for name in OTHERS), *((name, DYNAMIC) for name in (ALL, SAME))]
+    return _look(ThreePlayerSetting(*fields), iterations, (*SEATED, SAME, FORGETTING), against)
+
+
+def look_equal(iterations: int, *fields: Any) -> dict[str, Any]:
+    """The same of those at tables of three; experts are trained until they have as many decisions for each infoset as
+    Base."""
+    return _look(ThreePlayerSetting(*fields), iterations, SEATED, [(ALL, BASE), (ALL, DYNAMIC)], True)
+
+
+def _look(
+    setting: ThreePlayerSetting, iterations: int, names: Sequence[str], against: Sequence[tuple[str, str]],
+    equal: bool = False,
+) -> dict[str, Any]:  # fmt: skip
+    trained = {name: _whole(rows, iterations, setting) for name, rows in _plans(setting).items() if name in names}
     facts = [{**training.facts(name, blueprint), "part": ""} for name, blueprint in trained.items()]
     played = {name: blueprint.played() for name, blueprint in trained.items()}
     for name, every in _experts(setting, played[BASE]).items():
+        if name not in names:
+            continue
         parts = {}
         for k, each in enumerate(every):
             answer = trained_expert(played[BASE], each, Solving(iterations=iterations, seed=setting.seed + k))
+            if equal:
+                more_often = _visits(trained[BASE]) / _visits(answer)
+                answer.train(int(iterations * more_often), None, cores())
             facts.append({**training.facts(name, answer), "buckets": each.buckets, "part": each.name})
             parts[each.name] = dict.fromkeys(each.keeps, answer.played())
         played[name] = stitched(played[BASE], parts)
-    tables = [*combinations(SEATED, 3), *((name, BASE, BASE) for name in OTHERS),
-              *((name, DYNAMIC, DYNAMIC) for name in (ALL, SAME))]  # fmt: skip
+    tables = [*combinations(SEATED, 3), *((one, other, other) for one, other in against)]
     return {"iterations": iterations, "seed": setting.seed, "trainings": facts,
-            "tables": [{"names": list(names), **_won([played[name] for name in names], k, setting)}
-                       for k, names in enumerate(tables)]}  # fmt: skip
+            "tables": [{"names": list(players), **_won([played[name] for name in players], k, setting)}
+                       for k, players in enumerate(tables)]}  # fmt: skip
+
+
+def _visits(blueprint: Blueprint) -> float:
+    """Decisions for each infoset."""
+    return blueprint.progress().visited / layout_of(blueprint).size
 
 
 def _plans(setting: ThreePlayerSetting) -> dict[str, RowPlan]:
@@ -114,8 +137,9 @@ def _won(players: Sequence[Blueprint], number: int, setting: ThreePlayerSetting)
 
 
 def _runs(quick: bool, seeds: Sequence[int]) -> list[Run]:
-    pieces = [(count, *arguments(setting_of(quick, seed))) for seed in seeds for count in looks(quick)]
-    return [Run(LOOKED, look, pieces)]
+    of = {seed: arguments(setting_of(quick, seed)) for seed in seeds}
+    return [Run(LOOKED, look, [(count, *of[seed]) for seed in seeds for count in looks(quick)]),
+            Run(EQUAL, look_equal, [(looks(quick)[-1], *of[seed]) for seed in seeds])]  # fmt: skip
 
 
 def runs(plan: PaperPlan) -> list[Run]:
@@ -131,19 +155,39 @@ def stages(quick: bool) -> Iterator[Stage]:
 
 # The page
 
-Results: TypeAlias = dict[tuple[int, int], ThreePlayerResults]  # by iterations and seed
+@dataclass(frozen=True)
+class SmallResults:
+    """Of seeds that were trained to the end."""
+
+    looks: dict[tuple[int, int], ThreePlayerResults]  # by iterations and seed
+    equal: dict[int, ThreePlayerResults]  # by seed: experts with as many decisions for each infoset as Base
+
+    @property
+    def counts(self) -> list[int]:
+        """Iterations of each computation."""
+        return sorted({iterations for iterations, _ in self.looks})
+
+    def at(self, iterations: int) -> list[ThreePlayerResults]:
+        """All seeds after so many."""
+        return [each for (count, _), each in self.looks.items() if count == iterations]
+
+    @property
+    def last(self) -> list[ThreePlayerResults]:
+        return self.at(self.counts[-1])
 
 
-def gather(plan: PaperPlan, answers: Answers) -> Results:
+def gather(plan: PaperPlan, answers: Answers) -> SmallResults:
     if plan.results:
-        answers = results_in(Path(plan.results), lambda entry: entry["run"] == LOOKED)
+        answers = results_in(Path(plan.results), lambda entry: entry["run"] in (LOOKED, EQUAL))
         if not answers.get(LOOKED):
             raise ArtefactError(f"{plan.results} has no results of this table: run its stages first (--stage "
                                 "three-small-0)")  # fmt: skip
     every = {(each["iterations"], each["seed"]): _results(each, plan.quick) for each in answers[LOOKED]}
     most = max(seen for seen, _ in every)
     whole = {seed for seen, seed in every if seen == most}
-    return {key: each for key, each in sorted(every.items()) if key[1] in whole}
+    equal = {each["seed"]: _results(each, plan.quick) for each in answers.get(EQUAL, [])}
+    return SmallResults({key: each for key, each in sorted(every.items()) if key[1] in whole},
+                        {seed: each for seed, each in sorted(equal.items()) if seed in whole})  # fmt: skip
 
 
 def _results(answer: Mapping[str, Any], quick: bool) -> ThreePlayerResults:
@@ -151,12 +195,6 @@ def _results(answer: Mapping[str, Any], quick: bool) -> ThreePlayerResults:
     tables = {names: each for names, each in matches.items() if len(set(names)) == 3}
     copies = {names: each for names, each in matches.items() if len(set(names)) < 3}
     return ThreePlayerResults(setting_of(quick, answer["seed"]), {}, answer["trainings"], tables, copies, [], [], [])
-
-
-def at(r: Results, index: int) -> list[ThreePlayerResults]:
-    """All seeds after one number of iterations."""
-    wanted = sorted({iterations for iterations, _ in r})[index]
-    return [each for (iterations, _), each in r.items() if iterations == wanted]
 
 
 def of_the_paper(r: ThreePlayerResults) -> Iterator[Claim]:
@@ -194,35 +232,36 @@ def of_our_own(before: ThreePlayerResults, r: ThreePlayerResults, early: int) ->
                     "wins", won(FORGETTING), "<", won(OLD, 0.5))  # fmt: skip
 
 
-def claims(r: Results) -> Iterator[Claim]:
-    counts = sorted({iterations for iterations, _ in r})
-    early, last = min(EARLY, len(counts) - 1), at(r, -1)
-    yield from over_seeds([list(of_the_paper(each)) for each in last], CLAIMS)
-    pairs = zip(at(r, early), last, strict=True)
-    yield from over_seeds([list(of_our_own(before, each, counts[early])) for before, each in pairs], CLAIMS)
+def claims(r: SmallResults) -> Iterator[Claim]:
+    early = r.counts[min(EARLY, len(r.counts) - 1)]
+    yield from over_seeds([list(of_the_paper(each)) for each in r.last], CLAIMS)
+    pairs = zip(r.at(early), r.last, strict=True)
+    yield from over_seeds([list(of_our_own(before, each, early)) for before, each in pairs], CLAIMS)
+    text = f"with as many decisions for each infoset as {BASE} {ALL} earns more than {DYNAMIC}"
+    yield from over_seeds([[replace(more(each, ALL, DYNAMIC, OURS), text=text)] for each in r.equal.values()], CLAIMS)
 
 
-def earned(r: Results, name: str) -> Line:
+def earned(r: SmallResults, name: str) -> Line:
     """What a strategy earns at the tables along its training."""
     return _line(r, name, lambda each: each.earns(name)[0])
 
 
-def _line(r: Results, name: str, figure: Callable[[ThreePlayerResults], float]) -> Line:
-    counts = sorted({iterations for iterations, _ in r})
-    spreads = [Spread(tuple(figure(each) for each in at(r, k))) for k in range(len(counts))]
-    return Line(name, tuple(map(float, counts)), tuple(each.mean for each in spreads),
+def _line(r: SmallResults, name: str, figure: Callable[[ThreePlayerResults], float]) -> Line:
+    spreads = [Spread(tuple(figure(each) for each in r.at(count))) for count in r.counts]
+    return Line(name, tuple(map(float, r.counts)), tuple(each.mean for each in spreads),
                 tuple(each.sd for each in spreads))  # fmt: skip
 
 
-def from_base(r: Results, name: str) -> Line:
+def from_base(r: SmallResults, name: str) -> Line:
     """What a strategy wins from two copies of Base along its training."""
     return _line(r, name, lambda each: each.alone(name, BASE)[0])
 
 
-def table(r: Results) -> Sheet:
-    last = at(r, -1)
+def table(r: SmallResults) -> Sheet:
+    shown = [(name, name, r.last) for name in (*SEATED, SAME, FORGETTING)]
+    shown += [(f"{ALL}, trained as often as {BASE}", ALL, list(r.equal.values()))] if r.equal else []
     rows: list[tuple[str, ...]] = []
-    for name in (*SEATED, SAME, FORGETTING):
+    for title, name, last in shown:
         cells = []
         for figures in ([each.earns(name) for each in last] if name in SEATED else [],
                         [each.alone(name, BASE) for each in last] if name in OTHERS else [],
@@ -230,36 +269,38 @@ def table(r: Results) -> Sheet:
             means = [mean for mean, _ in figures]
             cells += [f"{Spread(tuple(means)).mean:.2f}", ", ".join(f"{mean:.2f}" for mean in means),
                       f"± {max(error for _, error in figures):.2f}"] if figures else ["", "", ""]  # fmt: skip
-        rows.append((name, *cells))
+        rows.append((title, *cells))
     kinds = "earns", "wins from two copies of Base", "wins from two copies of Dynamic"
     return Sheet(
         "Three players, 24 cards: milli-big-blinds per hand",
         ("strategy", *(head for kind in kinds for head in (kind, "by seed", "95% interval of a seed"))), rows,
         f"Earnings: the mean over the three tables of three among {', '.join(SEATED)} at which a strategy sits; every "
-        "deal in all six seatings. Intervals are of the cards, not of the training.",
+        "deal in all six seatings. Intervals are of the cards, not of the training. Trained as often: experts have as "
+        f"many decisions for each infoset as {BASE}.",
     )  # fmt: skip
 
 
-def along(r: Results) -> Sheet:
-    counts = sorted({iterations for iterations, _ in r})
+def along(r: SmallResults) -> Sheet:
     lines = [("earns", earned(r, name)) for name in SEATED]
     lines += [("from two copies of Base", from_base(r, name)) for name in OTHERS]
-    return Sheet("Along the training: means of all seeds", ("strategy", "figure", *(f"{n:,}" for n in counts)),
+    return Sheet("Along the training: means of all seeds", ("strategy", "figure", *(f"{n:,}" for n in r.counts)),
                  [(line.name, kind, *(f"{mean:.2f}" for mean in line.mean)) for kind, line in lines],
                  "By iterations of each computation.")  # fmt: skip
 
 
-def sizes(r: Results) -> Sheet:
+def sizes(r: SmallResults) -> Sheet:
+    trainings = list(r.last[0].experts)
+    for of in list(r.equal.values())[:1]:
+        trainings += [{**each, "name": f"{ALL}, as often"} for each in of.experts if each["name"] == ALL]
     rows = [(f"{each['name']}: {each['part']}" if each["part"] else each["name"], str(each["buckets"]),
              f"{each['infosets']:,}", f"{each['iterations']:,}", f"{each['decisions'] / each['infosets']:.1f}",
-             f"{each['seconds']:.0f}") for each in at(r, -1)[0].experts]  # fmt: skip
+             f"{each['seconds']:.0f}") for each in trainings]  # fmt: skip
     return Sheet("Training", ("what", "buckets", "infosets", "iterations", "decisions for each infoset", "seconds"),
                  rows, "Of the first seed, at the end.")  # fmt: skip
 
 
-def page(plan: PaperPlan, r: Results, claims: Sequence[Claim]) -> Page:
-    seeds, setting = len(at(r, -1)), setting_of(plan.quick)
-    counts = sorted({iterations for iterations, _ in r})
+def page(plan: PaperPlan, r: SmallResults, claims: Sequence[Claim]) -> Page:
+    seeds, setting = len(r.last), setting_of(plan.quick)
     panels = (FigurePanel("earnings at tables of three", tuple(earned(r, name) for name in SEATED), (("even", 0.0),)),
               FigurePanel("against two copies of Base", tuple(from_base(r, name) for name in OTHERS),
                           (("even", 0.0),)))  # fmt: skip
@@ -267,7 +308,7 @@ def page(plan: PaperPlan, r: Results, claims: Sequence[Claim]) -> Page:
         starts=seeds,
         about=f"{setting.game}: a deck of 24 cards, at most two bets in a round. At most {setting.limit:,} infosets "
         f"for each computation. All computations make the same number of iterations of external sampling: "
-        f"{', '.join(f'{n:,}' for n in counts)}, each time from the beginning; experts stand on the Base of the same "
+        f"{', '.join(f'{n:,}' for n in r.counts)}, each time from the beginning; experts stand on the Base of the same "
         f"number. {setting.deals:,} deals in all six seatings for each match. {seeds} random initialisations.",
         departs=(
             "A smaller deck and fewer bets, so that all strategies can be trained for long on CPUs. The paper's names "
@@ -284,7 +325,9 @@ def page(plan: PaperPlan, r: Results, claims: Sequence[Claim]) -> Page:
         figures={"unit": "milli-big-blinds per hand",
                  "looks": [{"iterations": iterations, "seed": seed,
                             "tables": [*each.tables.values(), *each.copies.values()]}
-                           for (iterations, seed), each in r.items()]},
+                           for (iterations, seed), each in r.looks.items()],
+                 "equal": [{"seed": seed, "tables": [*each.tables.values(), *each.copies.values()]}
+                           for seed, each in r.equal.items()]},
     )  # fmt: skip
 
 
