@@ -54,7 +54,7 @@ def reproduce(
                  complete.papers),
     ],
     table: Annotated[str | None, option("--table", "N", TABLE_HELP)] = None,
-    players: Annotated[int, number("--players", "N", "gibson2011 --table 2: two-player or three-player hold'em.")] = 2,
+    players: Annotated[int, number("--players", "N", "gibson2011 --table 2, small: hold'em for two or three.")] = 2,
     hours: Annotated[float | None, number("--hours", "H", "Three-player hold'em: hours in all. Default: 2.")] = None,
     max_infosets: Annotated[
         str | None, option("--max-infosets", "N", "Three-player hold'em: infosets. Default: 162M.")
@@ -89,8 +89,9 @@ def reproduce(
     hour or two for Rhode Island hold'em. waugh2009 takes a few minutes; le2021, about Toepen, up to twenty; gibson2011
     half an hour, most of it for the paper's own method (--sampled); sandholm up to half an hour an experiment.
     Limit hold'em (gibson2011 --table 2, waugh2009 --table 3) takes hours; with three players, as long as --hours
-    says. With --table small every figure is exact: gibson2011 has a deck of 20 cards and takes some hours of a core
-    for each seed, waugh2009 has 16 and takes one. After Ctrl-C the same command continues.
+    says. With --table small and two players every figure is exact: gibson2011 has a deck of 20 cards and takes some
+    hours of a core for each seed, waugh2009 has 16 and takes one. With three players it has 24 cards and takes ten
+    minutes for each seed. After Ctrl-C the same command continues.
 
     \b
     Examples:
@@ -98,6 +99,7 @@ def reproduce(
       kibitz reproduce gibson2011 --table 2 --quick
       kibitz reproduce gibson2011 --table 2 --players 3 --hours 1
       kibitz reproduce gibson2011 --table small --seeds 2 --jobs 2
+      kibitz reproduce gibson2011 --table small --players 3 --quick
       kibitz reproduce gibson2011 --stage list
       kibitz reproduce waugh2009 --table 2 --seeds 24
       kibitz reproduce waugh2009 --table 3 --quick

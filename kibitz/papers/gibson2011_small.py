@@ -265,6 +265,6 @@ def _plans(earlier: dict[str, CourseResults]) -> list[str]:
 
 EXPERIMENT = Experiment(
     "gibson2011", TITLE, PaperPlan(starts=len(SEEDS)), PaperPlan(starts=1, quick=True), runs, gather, claims, page,
-    tables=("small",), ignores=("until", "iterations"), instead="the plan's own",
+    tables=("small",), ignores=("until", "iterations"), instead="--quick",
     settings={"iterations of strategies with a deck of 20 cards": large.SMALL_LOOKS[-1]},
 )  # fmt: skip
