@@ -218,18 +218,18 @@ def of_our_own(before: ThreePlayerResults, r: ThreePlayerResults, early: int) ->
         (one, error), (other, other_error) = of.earns(DYNAMIC), of.earns(ALL)
         return one - other, error + other_error
 
-    def won(name: str, share: float = 1.0) -> tuple[float, float]:
+    def won(name: str, times: float = 1.0) -> tuple[float, float]:
         mean, error = r.alone(name, BASE)
-        return share * mean, share * error
+        return times * mean, times * error
 
-    yield _compared(f"training: {DYNAMIC} earns less more than {ALL} than after {early:,} iterations", lead(r), "<",
+    yield _compared(f"training: {DYNAMIC} leads {ALL} by less than after {early:,} iterations", lead(r), "<",
                     lead(before))  # fmt: skip
-    yield _compared(f"fineness: with {DYNAMIC}'s buckets {ALL} wins more from {BASE}", won(SAME), ">",
+    yield _compared(f"fineness: {ALL} wins more from {BASE} with {DYNAMIC}'s buckets", won(SAME), ">",
                     won(ALL))  # fmt: skip
     yield _compared(f"dynamic training: {DYNAMIC} wins more from {BASE} than {ALL} with its buckets",
                     won(DYNAMIC), ">", won(SAME))  # fmt: skip
-    yield _compared(f"buckets of the first rounds: the forgetful {BASE} wins less than half from {BASE} of what {OLD} "
-                    "wins", won(FORGETTING), "<", won(OLD, 0.5))  # fmt: skip
+    yield _compared(f"buckets of the first rounds: {OLD} wins more than twice as much from {BASE} as {FORGETTING}",
+                    won(OLD), ">", won(FORGETTING, 2.0))  # fmt: skip
 
 
 def claims(r: SmallResults) -> Iterator[Claim]:
