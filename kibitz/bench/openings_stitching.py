@@ -39,6 +39,7 @@ THREE = (
     "solves all experts and the rest of the game together. A strategy *earns* the mean over tables of three different "
     "strategies. More is in the [glossary](glossary.md)."
 )
+DECK_OF_24 = "24 cards, at most two bets in a round."
 MINUTES = "Likely: all training took less than an hour, and fine strategies need longer training than coarse ones."
 
 STITCHING: dict[str, Opening] = {
@@ -434,17 +435,59 @@ STITCHING: dict[str, Opening] = {
                    "Three random initialisations; 45 seconds of training.",
                    "Static S=N wins money, and earns more than Base and S={i}"),
             Reason(r"^(Static\.S=N earns more than Dynamic|Base, Dynamic)", FAILS,
-                   "WHY-DYNAMIC",
+                   "Likely: experts of S=N are finer than those of Dynamic, and had a sixth to a fourteenth of its "
+                   "decisions for each information set. [With 24 cards](stitching_three_small.md) S=N earns as much "
+                   "as Dynamic once its experts are trained as often as Base.",
                    "Three random initialisations; mbb/h.",
                    "Static S=N earns more than Dynamic, and Dynamic does not win money"),
             Reason(r"ACPC", FAILS,
-                   "WHY-ACPC",
+                   "Of the one like ACPC-09, likely: buckets that forget are finer in each round; with 24 cards a "
+                   "Base with as many buckets wins nearly as much from Base if it forgets. Of the one like ACPC-10: "
+                   "not explained; its experts had more decisions for each information set than those of S=N.",
                    "One random initialisation of the strategy like ACPC-10, three of the others; mbb/h. The "
                    "strategies follow the paper's description.",
                    "The strategy like ACPC-10 earns most, the one like ACPC-09 less than Base"),
         ),
         "",
         THREE,
+    ),
+    "stitching_three_small": Opening(
+        "Strategy stitching in three-player limit hold'em, with a deck of 24 cards",
+        (3, 6, 2),
+        "Strategies of Table 2 of Gibson & Szafron (2011) for three players are trained for longer and longer with a "
+        "deck of 24 cards, beside two that differ from one of the paper's in one thing each. After the same number of "
+        "iterations Dynamic earns more than S=N, as with 52 cards; once the experts of S=N have as many decisions for "
+        "each information set as Base, S=N wins from Base and earns as much as Dynamic, so its fine experts lose for "
+        "want of training.",
+        "three-player limit hold'em, 24 cards",
+        (
+            Reason(r"^Static\.S=N (earns more than (Base|Dynamic)$|wins money)", FAILS,
+                   "After as many iterations its experts have a quarter to a tenth of Base's decisions for each "
+                   "information set. Trained as often as Base, S=N wins from Base and earns as much as Dynamic.",
+                   DECK_OF_24, "S=N wins money, and earns more than Base and Dynamic"),
+            Reason(r"^Dynamic does not win money", FAILS,
+                   "Its experts are coarser than those of S=N, and trained as often as the rest of the game: they are "
+                   "finer than Base where most is won.", DECK_OF_24, "Dynamic does not win money"),
+            Reason(r"^Base earns more than like ACPC-09", FAILS,
+                   "Buckets that forget are finer in each round: a Base with as many buckets in each round wins "
+                   "nearly as much from Base if it forgets.", DECK_OF_24,
+                   "Base earns more than the strategy like ACPC-09"),
+            Reason(r"^training", HOLDS, "Fine experts learn slowly.", DECK_OF_24,
+                   "The lead of Dynamic over S=N falls with training"),
+            Reason(r"^fineness", HOLDS, "Coarser experts learn faster.",
+                   f"{DECK_OF_24} After the same number of iterations.",
+                   "S=N wins more from Base with experts as coarse as those of Dynamic"),
+            Reason(r"^dynamic training", UNDECIDED, "The 95% intervals overlap.", DECK_OF_24,
+                   "With the same buckets Dynamic wins more from Base than S=N"),
+            Reason(r"^buckets of the first rounds", FAILS,
+                   "It is forgetting, not how many buckets the first rounds have.", DECK_OF_24,
+                   "The strategy like ACPC-09 wins by its buckets of the first rounds"),
+            Reason(r"^with as many decisions", UNDECIDED, "They earn the same, within the interval.", DECK_OF_24,
+                   "With as many decisions for each information set as Base, S=N earns more than Dynamic"),
+        ),
+        "",
+        f"{THREE} *Forgetful*: with imperfect recall, so that a bucket does not tell those of earlier rounds. "
+        "A *decision* is one visit of an information set during training.",
     ),
     "stitching_three": Opening(
         "Strategy stitching in three-player limit hold'em",

@@ -206,7 +206,8 @@ def test_claims_of_all_kinds():
 
 # Pages
 
-BY_STAGES = ("stitching_large", "stitching_small", "stitching_why", "auto_stitching_holdem3")
+BY_STAGES = ("stitching_large", "stitching_small", "stitching_why", "stitching_three_large", "stitching_three_small",
+             "champions", "auto_stitching_holdem3")  # fmt: skip
 
 
 def papers_of(page):
