@@ -300,9 +300,9 @@ def page(plan: PaperPlan, r: list[ThreePlayerResults], claims: Sequence[Claim]) 
     first, picture = r[0], course(r)
     bound = 100_000_000 * 9_711_806 / 153_702_026  # decisions of an iteration without pruning, for each infoset of Base
     base = first.strategies[BASE]
-    others = (
-        f"Other seeds than {SEEDS[0]} made as many iterations as that one, beside each other; the minutes of each count. "
-    ) if len(r) > 1 else ""
+    others = "" if len(r) == 1 else (
+        f"Other seeds than {SEEDS[0]} made as many iterations as that one, side by side; minutes of each are counted. "
+    )
     base_of_new = first.strategies.get(ONTO[NEW], {}).get("infosets", WINNER)
     machines = sorted({each["by"].get("device", "") for of in r for each in of.strategies.values() if "by" in each})
     steps = [each for of in r for some in (of.strategies, of.tables, of.copies) for each in some.values()]
