@@ -90,8 +90,8 @@ def reproduce(
     half an hour, most of it for the paper's own method (--sampled); sandholm up to half an hour an experiment.
     Limit hold'em (gibson2011 --table 2, waugh2009 --table 3) takes hours; with three players, as long as --hours
     says. With --table small and two players every figure is exact: gibson2011 has a deck of 20 cards and takes some
-    hours of a core for each seed, waugh2009 has 16 and takes one. With three players it has 24 cards and takes ten
-    minutes for each seed. After Ctrl-C the same command continues.
+    hours of a core for each seed, waugh2009 has 16 and takes one. With three players gibson2011 --table small has 24
+    cards, and takes twenty minutes for each seed. After Ctrl-C the same command continues.
 
     \b
     Examples:
@@ -135,7 +135,8 @@ def reproduce(
     if (hours is not None or max_infosets is not None) and not (three and table == "2"):
         raise SpecError("--hours and --max-infosets are for gibson2011 --table 2 --players 3")
     if three and (iterations is not None or exact):
-        raise SpecError("--iterations and --exact are not for three players: those are trained on samples, and matched")
+        raise SpecError("--iterations and --exact are not for three players: their strategies are trained on sampled "
+                        "hands, and measured by matches")
     names = list(STITCHING) if name == "all" else [name]
     chosen = f"{table} for three" if three else table
     if results is not None and part not in STAGED_PARTS:

@@ -41,7 +41,6 @@ PAPER = "champions"
 TITLE = "Champions of limit hold'em in one table"
 GS3 = "GS3"
 NAMES = (GS3, BASE, DYNAMIC, EACH, ALL, CONDITIONAL, FINEST)
-CLAIMS = len(NAMES) - 1  # that are judged together
 TIMES = 3  # an iteration of GS3, by one of percentile(8)
 LOOKS, TINY_LOOKS, TINY_BUCKETS = (100, 340), (5, 10), "potential([2, 4, 6, 8])"
 
@@ -104,8 +103,9 @@ def gather(plan: PaperPlan, answers: Answers) -> CourseResults:
 
 
 def claims(r: CourseResults) -> Iterator[Claim]:
-    tested = [wins(f"{GS3} beats {name}", OURS, r, GS3, name, CLAIMS) for name in NAMES[1:-1]]
-    tested.append(wins(f"{FINEST} beats {GS3}", OURS, r, FINEST, GS3, CLAIMS))
+    """With the intervals of the table."""
+    tested = [wins(f"{GS3} beats {name}", OURS, r, GS3, name, TOGETHER) for name in NAMES[1:-1]]
+    tested.append(wins(f"{FINEST} beats {GS3}", OURS, r, FINEST, GS3, TOGETHER))
     yield from (claim for claim in tested if claim is not None)
     yield from by_buckets.claims(r)
     yield from phases.claims(r)

@@ -77,13 +77,15 @@ def claims(r: CourseResults) -> Iterator[Claim]:
     if not small.pairs:
         return
     tested = {
-        f"with 20 cards, {LIKE} loses to {BASE}": ((BASE, LIKE),),
+        f"with 20 cards, the strategy {LIKE} loses to {BASE}": ((BASE, LIKE),),
         "with 20 cards, percentiles beat potential-aware buckets of the same shape": ((SHAPE, LIKE), (BASE, KIND)),
         "with 20 cards, GS3's shape loses to Base's with the same kind of buckets": ((BASE, SHAPE), (KIND, LIKE)),
     }
     for text, pairs in tested.items():
         won = [{each.seed: each.mean for each in small.won(one, other)} for one, other in pairs]
         seeds = sorted(set.intersection(*(set(each) for each in won)))
+        if not seeds:
+            continue
         cases = [tuple(Comparison(each[seed], ">", 0.0) for each in won) for seed in seeds]
         detail = "; ".join(f"{one} wins {figures_text([each[seed] for seed in seeds])} from {other}"
                            for (one, other), each in zip(pairs, won, strict=True))  # fmt: skip
@@ -109,6 +111,7 @@ def sheets(r: CourseResults) -> Iterator[Sheet]:
     yield Sheet(
         "Buckets like GS3's with a deck of 20 cards: winnings of the row against the column",
         ("strategy", "buckets", *NAMES, "exploitability", "largest gap", "infosets"), rows,
-        f"{SMALL}. Thousandths of a big blind per hand, exactly, the mean over both seats, by seed. *Shape*: how many "
+        f"{SMALL}. Thousandths of a big blind per hand, exactly, the mean over both seats, by seed. Strategies are "
+        "that of the abstract game up to the gap, which is NashConv there. *Shape*: how many "
         "buckets each round has. Potential-aware buckets are clusters by how the strength of a hand may develop.",
     )  # fmt: skip

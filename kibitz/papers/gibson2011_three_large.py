@@ -265,8 +265,8 @@ def table(r: list[ThreePlayerResults]) -> Sheet:
             continue
         error = max(error for _, error in earned)
         same = [each.earns(name)[0] for each in alike if any(name in names for names in shared_by_all)]
-        alone = "" if name == BASE else ", ".join(f"{each.alone(name, BASE)[0]:.2f}" for each in r
-                                                  if (name, BASE, BASE) in each.copies)  # fmt: skip
+        alone = "" if name == BASE else ", ".join("{:.2f} ± {:.2f}".format(*each.alone(name, BASE))
+                                                  for each in r if (name, BASE, BASE) in each.copies)  # fmt: skip
         rows.append((name, ", ".join(f"{mean:.2f}" for mean, _ in earned), f"± {error:.2f}",
                      f"{Spread(tuple(same)).mean:.2f}" if same else "",
                      f"{PAPER[name]:.2f}" if name in PAPER else "-", alone))  # fmt: skip
@@ -301,7 +301,8 @@ def page(plan: PaperPlan, r: list[ThreePlayerResults], claims: Sequence[Claim]) 
     bound = 100_000_000 * 9_711_806 / 153_702_026  # decisions of an iteration without pruning, for each infoset of Base
     base = first.strategies[BASE]
     others = "" if len(r) == 1 else (
-        f"Other seeds than {SEEDS[0]} made as many iterations as that one, side by side; minutes of each are counted. "
+        f"Other seeds made as many iterations as seed {SEEDS[0]}. They shared the GPU, so that each took longer; the "
+        "minutes of all are added up. "
     )
     base_of_new = first.strategies.get(ONTO[NEW], {}).get("infosets", WINNER)
     machines = sorted({each["by"].get("device", "") for of in r for each in of.strategies.values() if "by" in each})
@@ -311,9 +312,9 @@ def page(plan: PaperPlan, r: list[ThreePlayerResults], claims: Sequence[Claim]) 
         starts=len(r),
         about=f"{GAME}, as fixed in docs/plans/large_tables.md: at most {LIMIT:,} infosets for each computation, but "
         f"{base_of_new:,} for the base of the strategy like ACPC-10. Base, Dynamic and the strategy like ACPC-09 were "
-        f"trained for {SECONDS:g} seconds each, by external sampling. Experts of a static strategy divide as much "
-        f"among them, and stand on a base that was trained before. {others}On {' and '.join(machines)}; random "
-        f"initialisations: {len(r)}; {spent / 60:.0f} minutes in all.",
+        f"trained for {SECONDS:g} seconds each in seed {SEEDS[0]}, by external sampling. Experts of a static strategy "
+        f"divide as much among them, and stand on a base that was trained before. {others}On "
+        f"{' and '.join(machines)}; random initialisations: {len(r)}; {spent / 60:.0f} minutes in all.",
         departs=(
             f"Base had {base['decisions'] / base['infosets']:,.0f} decisions for each infoset, in "
             f"{base['iterations'] / 1e6:,.0f} million iterations that sample the opponents' actions. An iteration of "

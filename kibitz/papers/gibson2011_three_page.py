@@ -172,7 +172,8 @@ def sizes(r: ThreePlayerResults) -> Sheet:
     return Sheet(
         "Training",
         ("what", "buckets", "infosets", "bytes", "iterations", "decisions for each infoset", "seconds"), rows,
-        f"{rate / 1e6:.1f} million decisions per second. Bytes: for regrets and average strategies.",
+        f"{rate / 1e6:.1f} million decisions per second. Bytes: for regrets and average strategies. Decisions of "
+        "static experts are those of their walks: what the base plays outside of the part is counted too.",
     )  # fmt: skip
 
 
