@@ -339,9 +339,8 @@ def page(plan: PaperPlan, r: SmallResults, claims: Sequence[Claim]) -> Page:
             "each round as Base, with imperfect recall. The paper has neither.",
             f"With {DYNAMIC}'s buckets, *{ALL}* has the same buckets in the parts; elsewhere it plays {BASE}, which is "
             f"finer there than {DYNAMIC}.",
-            "Stored results are of matches on deals that some strategies were trained on too: one in three of the "
-            "deals of a match after 524,288 iterations, one in twelve of all walks at the end. Played again on other "
-            "deals, figures differed by less than their intervals (docs/plans/large_tables.md).",
+            "Of the stored results, matches have deals that strategies were trained on too (one walk in twelve at the "
+            "end). What was tried about it is in docs/plans/large_tables.md; the present code takes other deals.",
             f"Intervals in verdicts are 95% for all {CLAIMS} claims together.",
         ),
         sheets=(table(r), *([equal_table(r)] if r.equal else []), along(r), sizes(r)),
