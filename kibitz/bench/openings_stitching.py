@@ -436,16 +436,16 @@ STITCHING: dict[str, Opening] = {
                    "Static S=N wins money, and earns more than Base and S={i}"),
             Reason(r"^(Static\.S=N earns more than Dynamic|Base, Dynamic)", FAILS,
                    "Likely: experts of S=N are finer than those of Dynamic, and had less than a sixth of its "
-                   "decisions for each information set. [With 24 cards](stitching_three_small.md) the earnings of both "
-                   "are equal within their intervals once these experts are trained for longer. Not explained: here "
-                   "S=N earns more than Base even so, and with 24 cards it does not.",
+                   "decisions for each information set. With a [smaller deck](stitching_three_small.md) the earnings "
+                   "of both are equal within their intervals once these experts are trained for longer. Not "
+                   "explained: here S=N earns more than Base even so, and with the smaller deck it does not.",
                    "Three random initialisations; mbb/h.",
                    "Static S=N earns more than Dynamic, and Dynamic does not win money"),
             Reason(r"ACPC", FAILS,
                    "Likely, for the strategy like ACPC-09: with imperfect recall all buckets of a round sort hands by "
-                   "their present strength. With 24 cards a Base with as many buckets in each round wins nearly as "
-                   "much from Base if it forgets. For the strategy like ACPC-10 it is not explained: its experts had "
-                   "more decisions for each information set than those of S=N.",
+                   "their present strength. With a smaller deck a Base with as many buckets in each round wins "
+                   "nearly as much from Base if it forgets. For the strategy like ACPC-10 it is not explained: its "
+                   "experts had more decisions for each information set than those of S=N.",
                    "One random initialisation of the strategy like ACPC-10, three of the others; mbb/h. The "
                    "strategies follow the paper's description.",
                    "The strategy like ACPC-10 earns most, the one like ACPC-09 less than Base"),
@@ -458,9 +458,9 @@ STITCHING: dict[str, Opening] = {
         (3, 6, 2),
         "Strategies of Table 2 of Gibson & Szafron (2011) for three players are trained for longer and longer with a "
         "deck of 24 cards, beside two more, each of which differs from one of the paper's in one respect. After the "
-        "same number of iterations Dynamic earns more than S=N, as with 52 cards; once the experts of S=N are trained "
-        "for longer, S=N wins from Base and its earnings cannot be told from Dynamic's, though it still loses to two "
-        "copies of Dynamic.",
+        "same number of iterations Dynamic earns more than S=N, as with the whole deck; once the experts of S=N are "
+        "trained for longer, S=N wins from Base and its earnings cannot be told from Dynamic's, though it still loses "
+        "to two copies of Dynamic.",
         "three-player limit hold'em, 24 cards",
         (
             Reason(r"^Static\.S=N (earns more than (Base|Dynamic)$|wins money)", FAILS,
