@@ -126,8 +126,8 @@ def table(r: CourseResults) -> Sheet:
                  "GPU minutes of training", "infosets"), rows,
                  crosstable_note(r, "Thousandths of a small bet, which is the big blind, per hand", TOGETHER,
                                    r.first)
-                 + " Exploitability is exact. It and the minutes are of earlier trainings from the same seeds than "
-                 "winnings with an interval.")  # fmt: skip
+                 + " Exploitability is exact. It and the minutes are of an earlier training from the same seed, "
+                 "winnings with an interval of a later one.")  # fmt: skip
 
 
 def page(plan: PaperPlan, r: CourseResults, claims: Sequence[Claim]) -> Page:

@@ -256,29 +256,33 @@ def claims(r: list[ThreePlayerResults]) -> Iterator[Claim]:
 
 
 def table(r: list[ThreePlayerResults]) -> Sheet:
-    shared_by_all = set.intersection(*(set(each.tables) for each in r))
-    alike = [replace(each, tables={names: each.tables[names] for names in shared_by_all}) for each in r]
+    common = set.intersection(*(set(each.tables) for each in r))
+    alike = [replace(each, tables={names: each.tables[names] for names in common}) for each in r]
+    longer = [each for each in r if len(each.tables) > len(common)]
     rows: list[tuple[str, ...]] = []
     for name in NAMES:
-        earned = [each.earns(name) for each in r if any(name in names for names in each.tables)]
-        if not earned:
+        earned = [each.earns(name) for each in alike if any(name in names for names in common)]
+        at_all = [each.earns(name) for each in longer if any(name in names for names in each.tables)]
+        if not earned and not at_all:
             continue
-        error = max(error for _, error in earned)
-        same = [each.earns(name)[0] for each in alike if any(name in names for names in shared_by_all)]
         alone = "" if name == BASE else ", ".join("{:.2f} ± {:.2f}".format(*each.alone(name, BASE))
                                                   for each in r if (name, BASE, BASE) in each.copies)  # fmt: skip
-        rows.append((name, ", ".join(f"{mean:.2f}" for mean, _ in earned), f"± {error:.2f}",
-                     f"{Spread(tuple(same)).mean:.2f}" if same else "",
+        rows.append((name, ", ".join(f"{mean:.2f}" for mean, _ in earned),
+                     f"± {max(error for _, error in earned):.2f}" if earned else "",
+                     f"{Spread(tuple(mean for mean, _ in earned)).mean:.2f}" if earned else "",
+                     ", ".join(f"{mean:.2f} ± {error:.2f}" for mean, error in at_all),
                      f"{PAPER[name]:.2f}" if name in PAPER else "-", alone))  # fmt: skip
+    played = ", ".join(f"{len(each.tables)} in seed {each.setting.seed}" for each in longer)
     return Sheet(
         "Table 2, three players: milli-big-blinds per hand",
-        ("strategy", "earns, by seed", "95% interval of a seed", "mean, at tables of all seeds", "paper",
-         "wins from two copies of Base"), rows,
+        ("strategy", "earns at tables of all seeds, by seed", "95% interval of a seed", "mean",
+         "earns at all tables of its seed", "paper", "wins from two copies of Base"), rows,
         "Earnings: the mean over all tables at which a strategy sits with two different others, every deal in all six "
-        f"seatings; {', '.join(str(len(each.tables)) for each in r)} tables were played by seed, "
-        f"{len(shared_by_all)} of them in all seeds. The paper's claims "
-        f"are judged at the {len(PAPERS_TABLES)} tables of its own six strategies, as far as they were played, with "
-        f"intervals that are widened for {CLAIMS} claims. Intervals are of the cards, not of the training.",
+        f"seatings. All seeds have {len(common)} tables{f', and there are {played}' if longer else ''}. The paper's "
+        f"are over {len(PAPERS_TABLES)} tables, with its strategy like ACPC-10. Its claims are judged at all tables "
+        "of its own six strategies that a seed has, with "
+        f"intervals that are wider than these, for {CLAIMS} claims together. Intervals cover the luck of the deals, "
+        "not differences between trainings.",
         table=2,
     )  # fmt: skip
 
@@ -318,8 +322,8 @@ def page(plan: PaperPlan, r: list[ThreePlayerResults], claims: Sequence[Claim]) 
         departs=(
             f"Base had {base['decisions'] / base['infosets']:,.0f} decisions for each infoset, in "
             f"{base['iterations'] / 1e6:,.0f} million iterations that sample the opponents' actions. An iteration of "
-            "the paper goes through all betting for one deal. It ran 100 million of these for bases: at most "
-            f"{bound:,.0f} decisions for each infoset, fewer with pruning. It ran 5 billion for experts.",
+            "the paper goes through all betting for one deal. The paper ran 100 million of these for bases: at most "
+            f"{bound / 1e6:.1f} million decisions for each infoset, fewer with pruning. It ran 5 billion for experts.",
             "The experts of the strategy like ACPC-10 use imperfect-recall percentile buckets, where the competition's "
             "winner used clusters; its base uses clusters.",
             "The paper does not say how the dynamic strategy divides its infosets. Here half are for the rest of the "

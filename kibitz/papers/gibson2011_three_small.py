@@ -49,7 +49,7 @@ MATCHES = 1 << 32  # seeds of matches begin here
 LOOKED, EQUAL = "three: small", "three: small, equal visits"
 EARNED = (
     f"Earnings: the mean over the three tables of three among {', '.join(SEATED)} at which a strategy sits; every deal "
-    "in all six seatings. Intervals are of the cards, not of the training."
+    "in all six seatings. Intervals cover the luck of the deals, not differences between trainings."
 )
 CLAIMS = 11  # of this page, which are judged together
 
@@ -317,7 +317,9 @@ def sizes(r: SmallResults) -> Sheet:
              f"{each['seconds']:.0f}") for each in trainings]  # fmt: skip
     return Sheet("Training", ("what", "buckets", "infosets", "iterations", "decisions for each infoset", "seconds"),
                  rows, f"Of seed {first}, at the end. Decisions of experts are those of their walks: what the base "
-                 "plays outside of the part is counted too.")  # fmt: skip
+                 "plays outside of the part is counted too. With forget=1 the numbers of percentile count buckets "
+                 "within each bucket of the round before, and the first round is forgotten after it; with recall=false "
+                 "they count all buckets of a round.")  # fmt: skip
 
 
 def page(plan: PaperPlan, r: SmallResults, claims: Sequence[Claim]) -> Page:
@@ -339,9 +341,11 @@ def page(plan: PaperPlan, r: SmallResults, claims: Sequence[Claim]) -> Page:
             "each round as Base, with imperfect recall. The paper has neither.",
             f"With {DYNAMIC}'s buckets, *{ALL}* has the same buckets in the parts; elsewhere it plays {BASE}, which is "
             f"finer there than {DYNAMIC}.",
-            "Of the stored results, matches have deals that strategies were trained on too (one walk in twelve at the "
-            "end). What was tried about it is in docs/plans/large_tables.md; the present code takes other deals.",
-            f"Intervals in verdicts are 95% for all {CLAIMS} claims together.",
+            "In the stored results the deals of matches were used in training too: one training walk in twelve, at the "
+            "end, was on such a deal. Some matches were repeated on other deals, where it was one in three: no figure "
+            "moved by more than its interval (docs/plans/large_tables.md). The code takes other deals now.",
+            f"Each ± is the 95% interval of one figure. Verdicts go by wider ones, which are 95% for all {CLAIMS} "
+            "claims together, and add those of both figures.",
         ),
         sheets=(table(r), *([equal_table(r)] if r.equal else []), along(r), sizes(r)),
         pictures=(Curves("earnings", "Three-player limit hold'em with a small deck: winnings against training",
