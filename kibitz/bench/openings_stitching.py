@@ -437,7 +437,7 @@ STITCHING: dict[str, Opening] = {
                    "Static S=N wins money, and earns more than Base and S={i}"),
             Reason(r"^(Static\.S=N earns more than Dynamic|Base, Dynamic)", FAILS,
                    "Likely: experts of S=N are finer than those of Dynamic, and had less than a sixth of its "
-                   "decisions for each information set. With a [smaller deck](stitching_three_small.md) no "
+                   "decisions for each information set. With a smaller deck no "
                    "difference of earnings is seen once these experts are trained for much longer than Dynamic. Not "
                    "explained: here S=N earns more than Base even so, with the smaller deck only after that.",
                    "Three random initialisations; mbb/h.",
@@ -452,7 +452,7 @@ STITCHING: dict[str, Opening] = {
                    "strategies follow the paper's description.",
                    "The strategy like ACPC-10 earns most, the one like ACPC-09 less than Base"),
         ),
-        "",
+        "[Another page](stitching_three_small.md) asks what these earnings depend on, with a smaller deck.",
         THREE,
     ),
     "stitching_three_small": Opening(

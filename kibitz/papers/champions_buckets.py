@@ -6,7 +6,7 @@ champions-small-0 and -1 of docs/plans/large_tables.md, on CPUs; every figure is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -87,9 +87,16 @@ def claims(r: CourseResults) -> Iterator[Claim]:
         if not seeds:
             continue
         cases = [tuple(Comparison(each[seed], ">", 0.0) for each in won) for seed in seeds]
-        detail = "; ".join(f"{one} wins {figures_text([each[seed] for seed in seeds])} from {other}"
+        detail = "; ".join(_said(one, other, [each[seed] for seed in seeds])
                            for (one, other), each in zip(pairs, won, strict=True))  # fmt: skip
         yield Claim(text, OURS, cases, unit=START, detail=detail)
+
+
+def _said(one: str, other: str, won: Sequence[float]) -> str:
+    """Who won how much from whom, by the seeds."""
+    if max(won) < 0.0:
+        one, other, won = other, one, [-each for each in won]
+    return f"{one} wins {figures_text(won)} from {other}"
 
 
 def sheets(r: CourseResults) -> Iterator[Sheet]:
