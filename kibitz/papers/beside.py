@@ -2,7 +2,8 @@
 
 A GPU waits while cores build forms and boards, so several processes keep it busy. Strategies that one of them trains
 are waited for by those that play them, and products of matrices take turns (`holdem_course`). A process that ends with
-an error, such as too little memory while others have it, is started again and goes on where it was.
+an error, such as too little memory while others have it, is started again and goes on where it was, unless a package
+is missing.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from types import FrameType
 from kibitz.core.errors import SpecError
 
 CONTINUED = 3  # exit code of a command whose stages are not done, because its time was over
+MISSING = 4  # ... that lacks a package: starting it again would not help
 TRIES, PAUSE = 20, 5.0  # starts of a process, seconds between them
 STOP = 60.0  # seconds for checkpoints after Ctrl-C
 
@@ -43,7 +45,7 @@ class Chain:
 
     @property
     def over(self) -> bool:
-        return self.code in (0, CONTINUED) or (self.process is None and self.starts >= TRIES)
+        return self.code in (0, CONTINUED, MISSING) or (self.process is None and self.starts >= TRIES)
 
 
 def side_by_side(

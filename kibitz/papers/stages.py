@@ -33,7 +33,7 @@ from kibitz.papers import (
     waugh2009_large,
     waugh2009_small,
 )
-from kibitz.papers.beside import CONTINUED, side_by_side
+from kibitz.papers.beside import CONTINUED, MISSING, side_by_side
 from kibitz.papers.ledger import RESULTS, Ledger, Stage, go_through, ledgers_in, origin
 from kibitz.poker.bucketed.device import Device
 
@@ -135,6 +135,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KibitzError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 2
+    except ImportError as error:
+        print(f"Error: a package is missing or damaged ({error}): install it, then run the same command again",
+              file=sys.stderr)  # fmt: skip
+        return MISSING
     return 0 if done else CONTINUED
 
 

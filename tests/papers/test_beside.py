@@ -36,7 +36,7 @@ class Process:
         return Process.codes.pop(0)
 
 
-@pytest.mark.parametrize(("codes", "done"), [([0], True), ([2, -9, 1, 0], True), ([2] * 4, False), ([3], False)])
+@pytest.mark.parametrize(("codes", "done"), [([0], True), ([2, -9, 1, 0], True), ([2] * 4, False), ([3], False), ([4], False)])
 def test_a_process_that_fails_is_started_again(monkeypatch, codes, done):
     monkeypatch.setattr(beside.subprocess, "Popen", Process)
     monkeypatch.setattr(beside, "PAUSE", 0.0)
@@ -46,6 +46,15 @@ def test_a_process_that_fails_is_started_again(monkeypatch, codes, done):
     assert beside.side_by_side(["two-pilot,small-0"], ["--quick"], None, told.append) is done
     assert len(Process.commands) == len(codes) and len(told) == len(codes) - 1
     assert Process.commands[0][-5:] == ["--stage", "two-pilot", "--stage", "small-0", "--quick"]
+
+
+def test_a_missing_package_is_said_once(monkeypatch, tmp_path, capsys):
+    def run_stages(*arguments):
+        raise ModuleNotFoundError("No module named 'numpy.f2py'")
+
+    monkeypatch.setattr(stages, "run_stages", run_stages)
+    assert stages.main(["--stage", "two-pilot", "--out", str(tmp_path)]) == beside.MISSING
+    assert "install it, then run the same command again" in capsys.readouterr().err
 
 
 def test_ctrl_c_comes_once_and_nothing_is_left(monkeypatch):
