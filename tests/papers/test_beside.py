@@ -36,7 +36,8 @@ class Process:
         return Process.codes.pop(0)
 
 
-@pytest.mark.parametrize(("codes", "done"), [([0], True), ([2, -9, 1, 0], True), ([2] * 4, False), ([3], False), ([4], False)])
+@pytest.mark.parametrize(("codes", "done"), [([0], True), ([2, -9, 1, 0], True), ([2] * 4, False), ([3], False),
+                                             ([beside.MISSING], False)])  # fmt: skip
 def test_a_process_that_fails_is_started_again(monkeypatch, codes, done):
     monkeypatch.setattr(beside.subprocess, "Popen", Process)
     monkeypatch.setattr(beside, "PAUSE", 0.0)
