@@ -135,8 +135,8 @@ def reproduce(
     if (hours is not None or max_infosets is not None) and not (three and table == "2"):
         raise SpecError("--hours and --max-infosets are for gibson2011 --table 2 --players 3")
     if three and (iterations is not None or exact):
-        raise SpecError("--iterations and --exact are not for three players: their strategies are trained on sampled "
-                        "hands, and measured by matches")
+        raise SpecError("--iterations and --exact are not for three players: their strategies are trained for --hours "
+                        "(table 2) or as planned (small), and measured by matches")
     names = list(STITCHING) if name == "all" else [name]
     chosen = f"{table} for three" if three else table
     if results is not None and part not in STAGED_PARTS:
