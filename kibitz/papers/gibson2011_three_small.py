@@ -335,8 +335,8 @@ def page(plan: PaperPlan, r: SmallResults, claims: Sequence[Claim]) -> Page:
         "the Base that was trained for as many. In one more run experts of S=N are trained for longer. "
         f"{setting.deals:,} deals in all six seatings for each match. {seeds} random initialisations.",
         departs=(
-            "A smaller deck and at most two bets in a round, so that all strategies can be trained for long on CPUs. The paper's names "
-            "are for strategies with the same role.",
+            "A smaller deck and at most two bets in a round, so that all strategies can be trained for long on CPUs. "
+            "The paper's names are for strategies with the same role.",
             f"*{SAME}*: static experts with as many buckets as those of Dynamic; *{FORGETTING}*: as many buckets in "
             "each round as Base, with imperfect recall. The paper has neither.",
             f"With {DYNAMIC}'s buckets, *{ALL}* has the same buckets in the parts; elsewhere it plays {BASE}, which is "
