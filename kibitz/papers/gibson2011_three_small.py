@@ -265,31 +265,28 @@ def from_base(r: SmallResults, name: str) -> Line:
 
 
 def table(r: SmallResults) -> Sheet:
-    shown = [(name, *_cells([each.earns(name) for each in r.last] if name in SEATED else []),
-              *_cells([each.alone(name, BASE) for each in r.last] if name in OTHERS else []),
-              *_cells([each.alone(name, DYNAMIC) for each in r.last] if name in (ALL, SAME) else []))
-             for name in (*SEATED, SAME, FORGETTING)]  # fmt: skip
-    kinds = "earns", "wins from two copies of Base", "wins from two copies of Dynamic"
-    return Sheet(
-        "Three players, small deck: milli-big-blinds per hand",
-        ("strategy", *(head for kind in kinds for head in (kind, "by seed", "95% interval of a seed"))), shown,
-        f"After {r.counts[-1]:,} iterations of each computation. {EARNED}",
-    )  # fmt: skip
+    return _winnings("Three players, small deck: milli-big-blinds per hand", (*SEATED, SAME, FORGETTING), r.last,
+                     f"After {r.counts[-1]:,} iterations of each computation.")  # fmt: skip
 
 
 def equal_table(r: SmallResults) -> Sheet:
-    every = list(r.equal.values())
-    shown = [(name, *_cells([each.earns(name) for each in every]),
-              *_cells([each.alone(name, BASE) for each in every] if name == ALL else []),
-              *_cells([each.alone(name, DYNAMIC) for each in every] if name == ALL else [])) for name in SEATED]
-    kinds = "earns", "wins from two copies of Base", "wins from two copies of Dynamic"
-    return Sheet(
-        "The same, with experts that are trained for longer",
-        ("strategy", *(head for kind in kinds for head in (kind, "by seed", "95% interval of a seed"))), shown,
+    return _winnings(
+        "The same, with experts that are trained for longer", SEATED, list(r.equal.values()),
         f"Experts of {ALL} are trained until their walks have as many decisions for each infoset as those of {BASE}. "
         f"Decisions that {BASE} plays outside of the part are counted: within it experts have fewer. Seeds: "
-        f"{', '.join(map(str, r.equal))}. {EARNED}",
+        f"{', '.join(map(str, r.equal))}.",
     )  # fmt: skip
+
+
+def _winnings(title: str, names: Sequence[str], every: Sequence[ThreePlayerResults], note: str) -> Sheet:
+    """What strategies earn, and win from two copies of others, as far as it was measured."""
+    kinds = "earns", "wins from two copies of Base", "wins from two copies of Dynamic"
+    rows = [(name, *_cells([each.earns(name) for each in every] if name in SEATED else []),
+             *(cell for other in (BASE, DYNAMIC) for cell in
+               _cells([each.alone(name, other) for each in every if (name, other, other) in each.copies])))
+            for name in names]  # fmt: skip
+    return Sheet(title, ("strategy", *(head for kind in kinds for head in (kind, "by seed", "95% interval of a seed"))),
+                 rows, f"{note} {EARNED}")  # fmt: skip
 
 
 def _cells(figures: Sequence[tuple[float, float]]) -> tuple[str, str, str]:
